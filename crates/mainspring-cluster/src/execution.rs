@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  start ─▶ assignment, with the commit of its record       kill ─▶ thread "planner" ─▶ the database
-//!  facts ◀─ workers that come and go, ends that they report ◀─ the same
+//!  facts ◀─ workers that come and go, ends that they report, progress ◀─ the same
 //! ```
 //!
 //! Nothing runs in it. So nothing ends when the planner's lease does, and it never waits for an end.
@@ -24,6 +24,7 @@ use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_job::{Assignment, Input, Start, WorkerEvent, WorkerId};
 use mainspring_postgres::{Fence, Kill, Location, Members, WaitNotifier};
 use mainspring_server::error::Error;
+use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 
 use super::document;
@@ -36,6 +37,7 @@ pub const PLANNER_LEASE: Duration = Duration::from_secs(3);
 /// See the head of this file.
 pub struct PoolExecution {
     facts: Receiver<Input>,
+    progress: Receiver<(AttemptKey, ProgressWire)>,
     notifications: Notifications,
     kills: Sender<(WorkerId, Kill)>,
     /// Has the thread look for kills.
@@ -60,14 +62,14 @@ impl PoolExecution {
     pub fn start(location: &Location, fence: Fence) -> Result<PoolExecution, Error> {
         let setup = |source: io::Error| Error::Setup { what: "a thread for the pool", source };
         let (notifier, notifications) = pair().map_err(setup)?;
-        let ((sender, facts), (kills, killed)) = (channel(), channel());
+        let ((sender, facts), (kills, killed), (teller, progress)) = (channel(), channel(), channel());
         let members = Members::of_planner(location).map_err(Error::Store)?;
         let waker = members.notifier();
-        let mut link = PlannerLink::new(members, fence, sender, notifier, killed);
+        let mut link = PlannerLink::new(members, fence, sender, teller, notifier, killed);
         link.first_facts().map_err(Error::Store)?;
         thread::Builder::new().name("planner".to_owned()).spawn(move || link.run()).map_err(setup)?;
         let (capacities, workers) = (BTreeMap::new(), HashMap::new());
-        Ok(PoolExecution { facts, notifications, kills, notifier: waker, capacities, workers })
+        Ok(PoolExecution { facts, progress, notifications, kills, notifier: waker, capacities, workers })
     }
 }
 
@@ -122,6 +124,10 @@ impl Execution for PoolExecution {
     ) -> Result<StartOutcome, StartFailure> {
         self.workers.insert((start.key.clone(), start.attempt), start.worker);
         Ok(StartOutcome::Elsewhere)
+    }
+
+    fn progress(&mut self, _now: Moment) -> Vec<(AttemptKey, ProgressWire)> {
+        self.progress.try_iter().collect()
     }
 
     fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {

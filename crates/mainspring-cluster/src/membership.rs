@@ -180,6 +180,8 @@ impl Membership {
                 Ok(WorkerOrder::Ahead(ahead)) => {
                     (self.member.state.ahead, self.has_changed) = (ahead, true);
                 }
+                // It goes with the next renewal.
+                Ok(WorkerOrder::Progress(text)) => self.member.state.progress = text,
                 Ok(WorkerOrder::Leave) => {
                     self.leaves = Some(Moment::now());
                     (self.member.state.is_leaving, self.has_changed) = (true, true);

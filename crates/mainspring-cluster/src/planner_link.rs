@@ -26,6 +26,9 @@ use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::Notifier;
 use mainspring_job::{Input, MAX_PAGE, StoreError, Takeover, Worker, WorkerEvent, WorkerId};
 use mainspring_postgres::{Fence, Kill, LostWorker, Members, PresentMember};
+use mainspring_server::protocol::ProgressWire;
+use mainspring_server::server::execution::AttemptKey;
+use mainspring_server::server::progress_table::ProgressTable;
 
 /// How often it is looked, whatever is told. A worker tells that it comes, changes and leaves, and how many
 /// may wait there changes as runs end; that one is silent shows when its lease has run out, which is looked
@@ -64,6 +67,9 @@ pub(super) struct PlannerLink {
     /// The last report of each that was read; 0 of one of which none was.
     read_up_to: BTreeMap<WorkerId, u64>,
     facts: Sender<Input>,
+    /// What is new of the progress that was told, and what was told before.
+    progress: Sender<(AttemptKey, ProgressWire)>,
+    told: ProgressTable,
     notifier: Notifier,
     kills: Receiver<(WorkerId, Kill)>,
     /// Those that were not passed on yet.
@@ -84,6 +90,7 @@ impl PlannerLink {
         members: Members,
         fence: Fence,
         facts: Sender<Input>,
+        progress: Sender<(AttemptKey, ProgressWire)>,
         notifier: Notifier,
         kills: Receiver<(WorkerId, Kill)>,
     ) -> PlannerLink {
@@ -96,6 +103,8 @@ impl PlannerLink {
             lost: BTreeMap::new(),
             read_up_to,
             facts,
+            progress,
+            told: ProgressTable::default(),
             notifier,
             kills,
             unsent,
@@ -165,6 +174,7 @@ impl PlannerLink {
         self.listed = Some(now);
         let present = self.members.list()?;
         present.iter().for_each(|member| self.welcome(member));
+        self.tell_progress(&present);
         let is_present = |id: &WorkerId| present.iter().any(|member| member.worker.id == *id);
         let mut gone: Vec<(WorkerId, Takeover, Option<Duration>)> = Vec::new();
         gone.extend(self.known.keys().filter(|id| !is_present(id)).map(|id| (*id, Takeover::Clean, None)));
@@ -219,6 +229,17 @@ impl PlannerLink {
         if now.1 && !before.is_some_and(|(_, is_leaving)| is_leaving) {
             self.tell(Input::Worker(WorkerEvent::Leaving(id)));
         }
+    }
+
+    /// What the workers have told since the last list, for pages that are open here.
+    fn tell_progress(&mut self, present: &[PresentMember]) {
+        let told: ProgressTable =
+            present.iter().flat_map(|member| ProgressTable::read(&member.progress)).collect();
+        for new in told.clone().beyond(&self.told) {
+            // It fails only after the planner has ended.
+            let _ = self.progress.send(new);
+        }
+        self.told = told;
     }
 
     fn tell_reports(&mut self) -> Result<(), StoreError> {

@@ -1,12 +1,12 @@
 //! Detects changes by another server, for pages that are open.
 //!
 //! ```text
-//!  epoch and number of the last batch ─▶ see ─▶ changed ── at most once in REST ──▶ notified
+//!  last batch, count of progress told ─▶ see ─▶ changed ── at most once in REST ──▶ notified
 //! ```
 //!
 //! That something has changed is told, and not what: the page asks for what it shows.
 //!
-//! Cost: two numbers.
+//! Cost: three numbers.
 //!
 //! Does not ask the database.
 
@@ -22,8 +22,8 @@ pub(super) const REST: Duration = Duration::from_secs(5);
 /// What was seen of the owner.
 #[derive(Debug, Default)]
 pub(super) struct RemoteChanges {
-    /// Its epoch and its last batch, when it was looked last.
-    seen: Option<(u64, u64)>,
+    /// Its epoch, its last batch and how often workers had told progress, when it was looked last.
+    seen: Option<(u64, u64, u64)>,
     /// Something has changed since it was told.
     is_changed: bool,
     told: Option<Moment>,
@@ -32,7 +32,7 @@ pub(super) struct RemoteChanges {
 impl RemoteChanges {
     /// Sees how the owner's lease is now.
     pub(super) fn see(&mut self, held: HeldLease) {
-        let now = (held.epoch, held.batch);
+        let now = (held.epoch, held.batch, held.progress_count);
         self.is_changed |= self.seen.replace(now) != Some(now);
     }
 

@@ -90,7 +90,7 @@ impl RunningWorker {
             labels,
             capacity: execution.capacity(),
             ahead: execution.ahead(),
-            is_leaving: false,
+            ..MemberState::default()
         };
         let log = Log::new(log).in_style(style).of_worker(&name);
         let version = env!("CARGO_PKG_VERSION").to_owned();

@@ -35,6 +35,7 @@ use mainspring_exec::span::Span;
 use mainspring_exec::waits::{ArmedWait, Waits};
 use mainspring_job::jiff::Timestamp;
 use mainspring_job::{Action, Failure, Outcome, Start, WorkerLabel};
+use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome, left_until};
 
 use crate::ahead::StartsAhead;
@@ -43,6 +44,7 @@ use crate::client::Client;
 use crate::future::{GuardedRun, Spawner};
 use crate::handler_error::HandlerEnd;
 use crate::pool::{Pool, Task};
+use crate::progress::ProgressLooks;
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::{Line, LineSender, Run};
 
@@ -102,6 +104,7 @@ pub(crate) struct Handlers {
     lines: Receiver<Line>,
     notifier: Notifier,
     notifications: Notifications,
+    progress: ProgressLooks,
 }
 
 impl Handlers {
@@ -135,6 +138,7 @@ impl Handlers {
             receiver,
             line_sender,
             lines,
+            progress: ProgressLooks::new(notifier.clone()),
             notifier,
             notifications,
         })
@@ -338,8 +342,8 @@ impl Execution for Handlers {
         }
         self.last_number += 1;
         let number = self.last_number;
-        let line_sender =
-            LineSender { number, lines: self.line_sender.clone(), notifier: self.notifier.clone() };
+        let (lines, notifier) = (self.line_sender.clone(), self.notifier.clone());
+        let line_sender = LineSender { number, lines, notifier, progress: self.progress.signal() };
         let began = now.after(left_until(start.not_before, now));
         let run = Run::new(start, began.wall, self.client.clone(), Some(line_sender));
         let tell = self.teller(number);
@@ -405,6 +409,12 @@ impl Execution for Handlers {
         self.give_back_if_stuck(now);
     }
 
+    /// What a function tells that is left to itself has no place any more.
+    fn progress(&mut self, now: Moment) -> Vec<(AttemptKey, ProgressWire)> {
+        let runs = if self.progress.is_due(now) { self.under_way.values() } else { Default::default() };
+        runs.filter_map(|it| Some((it.attempted.clone(), it.run.take_progress()?))).collect()
+    }
+
     fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
         let number = self.number_of.get(attempted).copied();
         number.map(|number| self.tell_to_stop(number, KillCause::Asked, now)).is_some()
@@ -461,7 +471,8 @@ impl Execution for Handlers {
             .waiting
             .front()
             .map(|(_, since)| GIVE_BACK_WAIT.saturating_sub(now.monotonic.saturating_duration_since(*since)));
-        [self.waits.wait(now), self.ahead.wait(now.monotonic), stuck].into_iter().flatten().min()
+        let waits = [self.waits.wait(now), self.ahead.wait(now.monotonic), stuck, self.progress.wait(now)];
+        waits.into_iter().flatten().min()
     }
 
     fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, _writable: &mut Vec<BorrowedFd<'a>>) {

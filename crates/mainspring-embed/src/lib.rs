@@ -98,6 +98,7 @@ mod page_enabled;
 mod parts;
 mod payload;
 mod pool;
+mod progress;
 mod registry;
 mod run;
 #[cfg_attr(not(feature = "postgres"), path = "no_shared_database.rs")]

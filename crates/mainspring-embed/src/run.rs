@@ -13,8 +13,10 @@ use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::Notifier;
 use mainspring_job::{Cause, JobName, RunKey, Start};
+use mainspring_server::protocol::ProgressWire;
 
 use crate::client::Client;
+use crate::progress::{ProgressSignal, ToldProgress};
 use crate::stop::Stop;
 
 /// A line that a run wrote, with its number.
@@ -26,6 +28,7 @@ pub(crate) struct LineSender {
     pub(crate) number: u64,
     pub(crate) lines: Sender<Line>,
     pub(crate) notifier: Notifier,
+    pub(crate) progress: ProgressSignal,
 }
 
 /// One attempt of a run, while it is carried out.
@@ -47,6 +50,7 @@ struct Inner {
     began: OnceLock<Option<Moment>>,
     client: Client,
     line_sender: Option<LineSender>,
+    progress: ToldProgress,
     stop: Stop,
 }
 
@@ -81,6 +85,7 @@ impl Run {
                 began: OnceLock::new(),
                 client,
                 line_sender,
+                progress: ToldProgress::default(),
                 stop: Stop::default(),
             }),
         }
@@ -119,6 +124,11 @@ impl Run {
     /// How much of its timeout is left: all of it before the handler begins.
     pub(crate) fn timeout_left(&self, now: Moment) -> Option<Duration> {
         self.inner.timeout?.checked_sub(self.elapsed(now)).filter(|left| !left.is_zero())
+    }
+
+    /// The progress that its handler has told since the last call.
+    pub(crate) fn take_progress(&self) -> Option<ProgressWire> {
+        self.inner.progress.take()
     }
 
     pub(crate) fn stop(&self) -> &Stop {
@@ -199,6 +209,21 @@ impl Run {
             // The loop may have ended, and with it the output.
             let _ = line_sender.lines.send((line_sender.number, line.to_string()));
             line_sender.notifier.notify();
+        }
+    }
+
+    /// Tells how far the run is: so many done, of so many in all, in any unit. 0 as `of` says that the
+    /// number is not known; more done than `of` counts as `of`.
+    ///
+    /// Commands, the API and the page show the last that was told, about a second later and within a few
+    /// where another program of a shared database looks. It is shown while this attempt runs, and kept
+    /// nowhere: what is to last is said with [`say`](Run::say). In a simulation it goes nowhere.
+    ///
+    /// Costs a lock of this run's own, so it may be called for each row, from any thread.
+    pub fn progress(&self, done: u64, of: u64) {
+        if let Some(line_sender) = &self.inner.line_sender {
+            self.inner.progress.tell(ProgressWire::new(done, of));
+            line_sender.progress.raise();
         }
     }
 }

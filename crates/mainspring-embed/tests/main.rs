@@ -13,6 +13,8 @@ mod month;
 mod outbox;
 #[cfg(feature = "page")]
 mod page;
+#[cfg(feature = "page")]
+mod progress;
 mod rules;
 #[path = "../../mainspring-host/src/scratch.rs"]
 mod scratch;

@@ -14,6 +14,7 @@ mod database;
 #[path = "../examples/shared.rs"]
 mod example;
 mod in_transactions;
+mod shared_progress;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -53,6 +54,7 @@ fn main() {
     in_transactions::what_cannot_be_submitted_fails_before_the_commit(&database);
     a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
     what_is_for_a_label_runs_where_it_is(&database);
+    shared_progress::progress_is_seen_at_each_program_while_the_run_goes_on(&database);
     what_is_submitted_as_its_owner_loses_the_jobs_is_done_once(&database);
     what_is_submitted_where_no_planner_is_runs_once(&database);
     what_is_put_off_comes_again_where_a_program_is_left(&database);

@@ -394,6 +394,15 @@ pub trait Reader {
         Ok(None)
     }
 
+    /// How far runs are that go on, as each server that shares the store has told it last: texts that the
+    /// shell knows. They are no part of what a batch acknowledges, and some seconds old.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn progress(&mut self) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// The ends of what a run wrote in its attempts after one, in their order, if the store keeps that. The
     /// server of an open run keeps what it writes for as long as this is asked, and a few seconds more; what
     /// it wrote in the last two may lack.

@@ -85,6 +85,8 @@ pub struct MemberState {
     pub ahead: usize,
     /// It goes, and is to be given nothing more.
     pub is_leaving: bool,
+    /// How far what runs at it is, in a text of the servers' own; empty if nothing tells that.
+    pub progress: String,
 }
 
 /// A worker that is there.
@@ -106,6 +108,8 @@ pub struct PresentMember {
     pub silent: Duration,
     /// After how long without a renewal it may be declared lost: its lease has run out then, and a second.
     pub lapses_in: Duration,
+    /// How far what runs at it is: see [`MemberState`].
+    pub progress: String,
 }
 
 /// What became of a declaration.
@@ -238,7 +242,8 @@ impl Members {
         after: u64,
     ) -> Result<WorkerOrders, StoreError> {
         let sql = "WITH renewed AS (UPDATE mainspring.worker AS w SET labels = $1, capacity = $2, ahead = $3, is_leaving = $4,
-                renewed = clock_timestamp(), until = clock_timestamp() + $5 * interval '1 ms'
+                renewed = clock_timestamp(), until = clock_timestamp() + $5 * interval '1 ms',
+                progress = $11, progress_count = w.progress_count + (w.progress <> $11)::int
                 FROM mainspring.worker AS b, mainspring.planner AS p
                 WHERE w.id = $6 AND b.id = w.id AND p.floor <= $10 RETURNING w.id,
                 (b.labels, b.capacity, b.is_leaving) <> (w.labels, w.capacity, w.is_leaving) AS is_new)
@@ -248,6 +253,7 @@ impl Members {
         let mut values = state.values().to_vec();
         values.extend([milliseconds(lasts), of(id), Value::Int(number(after)), page(MAX_PAGE)]);
         values.extend([Value::text(REPORT_CHANNEL), Value::Int(i64::from(VERSION))]);
+        values.push(Value::text(&state.progress));
         let rows = self.connection.call("renew a worker", sql, &values)?;
         let first = rows.first().ok_or(StoreError::Fenced)?;
         if first.get::<_, Option<&str>>(0).is_none() {
@@ -274,7 +280,7 @@ impl Members {
     pub fn list(&mut self) -> Result<Vec<PresentMember>, StoreError> {
         let sql = "SELECT id, name, capacity, labels, server, host, address, version, is_leaving,
                 greatest(0, extract(epoch FROM clock_timestamp() - renewed) * 1000)::int8,
-                ceil(extract(epoch FROM greatest(until + interval '1 s', clock_timestamp()) - clock_timestamp()) * 1000)::int8, ahead
+                ceil(extract(epoch FROM greatest(until + interval '1 s', clock_timestamp()) - clock_timestamp()) * 1000)::int8, ahead, progress
             FROM mainspring.worker ORDER BY id";
         self.connection.call("list workers", sql, &[])?.iter().map(present).collect()
     }
@@ -493,5 +499,6 @@ fn present(row: &Row) -> ReadResult<PresentMember> {
         is_leaving: row.get(8),
         silent: Duration::from_millis(unsigned(row.get(9))),
         lapses_in: Duration::from_millis(unsigned(row.get(10))),
+        progress: text(12),
     })
 }

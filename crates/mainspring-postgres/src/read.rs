@@ -152,6 +152,13 @@ pub(super) fn hosts(
     Ok(rows_of(connection, "hosts", sql, &[ids], host)?.into_iter().collect())
 }
 
+/// How far what runs at workers is, as each has told it.
+pub(super) fn progress(connection: &mut Connection) -> ReadResult<Vec<String>> {
+    let sql = "SELECT progress FROM mainspring.worker WHERE progress <> ''";
+    let text = |found: &dyn Columns| Ok(columns::text(found, 0)?.into_owned());
+    rows_of(connection, "progress", sql, &[], text)
+}
+
 /// All sources from which definitions ever came.
 pub(super) fn sources(connection: &mut Connection) -> ReadResult<BTreeSet<String>> {
     let sql = "SELECT unnest(sources) FROM mainspring.planner";

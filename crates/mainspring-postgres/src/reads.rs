@@ -65,6 +65,10 @@ macro_rules! reads_by_asking {
                 read::hosts(&mut self.connection, workers).map(Some)
             }
 
+            fn progress(&mut self) -> Result<Vec<String>, StoreError> {
+                read::progress(&mut self.connection)
+            }
+
             fn output(
                 &mut self,
                 key: &RunKey,

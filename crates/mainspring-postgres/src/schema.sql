@@ -42,7 +42,9 @@ CREATE TABLE mainspring.worker (
     address text NOT NULL, version text NOT NULL, labels jsonb NOT NULL, capacity int8 NOT NULL,
     -- How many more it may be given, which wait there.
     ahead int8 NOT NULL, is_leaving bool NOT NULL DEFAULT false, joined timestamptz NOT NULL DEFAULT clock_timestamp(),
-    renewed timestamptz NOT NULL DEFAULT clock_timestamp(), until timestamptz NOT NULL
+    renewed timestamptz NOT NULL DEFAULT clock_timestamp(), until timestamptz NOT NULL,
+    -- How far what runs there is, for people, and how often that was another with a renewal.
+    progress text NOT NULL DEFAULT '', progress_count int8 NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
 -- The machine of each life, for people: it outlives the worker, so that a history can say where a run ran. One that was declared lost

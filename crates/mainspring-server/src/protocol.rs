@@ -38,6 +38,7 @@ mod job;
 mod line;
 mod metrics;
 mod page;
+mod progress;
 mod question;
 mod reading;
 mod request;
@@ -60,6 +61,7 @@ pub use metrics::{
     WaitingWire,
 };
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
+pub use progress::ProgressWire;
 pub use question::{ALL_CAUSES, HistoryWire, ListWire, NOTIFY_CAUSE, PauseWire};
 pub use reading::{IdentifiedRequest, MAX_VALUES, check_values};
 pub use request::{EXAMPLES, FileWire, Request};
@@ -316,6 +318,9 @@ pub struct RunWire {
     pub due: Timestamp,
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
+    /// How far it is, while it goes on and if its handler tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressWire>,
     /// The machine of the server where its last attempt runs or ran, or that it waits for; left out where
     /// servers do not share a database, and for those that are long gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]

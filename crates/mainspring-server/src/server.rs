@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use mainspring_job::Note;
+use mainspring_job::{Note, RunState};
 
 use crate::alarm::Alarm;
 use crate::data_directory::DataDirectory;
@@ -75,6 +75,7 @@ mod phase;
 mod planner_status;
 mod program;
 pub mod program_calls;
+pub mod progress_table;
 mod purpose;
 mod queries;
 mod questions;
@@ -205,6 +206,12 @@ impl Server {
         self.begin_due(now);
         // What executors have to tell becomes facts for the planner.
         self.owner.tell_all(self.work.turn(now, &mut self.log));
+        for key in self.work.take_progress(now) {
+            // What another server tells may be older than the end.
+            if self.owner.planner().run(&key).is_some_and(|run| run.state == RunState::Running) {
+                self.listener.changes.tell_progress(&key, now);
+            }
+        }
         self.owner.tell_all(self.work.facts());
         self.take_answers();
         self.take_parsed();

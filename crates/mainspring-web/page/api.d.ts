@@ -407,6 +407,8 @@ export interface Job {
   pause_terms?: PauseTerms;
   policies: string;
   priority: number;
+  /** How far its last run is that goes on and tells it. */
+  progress?: Progress;
   queued: number;
   /** The last 20 runs, the oldest first. */
   recent: Square[];
@@ -463,6 +465,8 @@ export interface JobDetail {
   /** Each policy that is not the default, in words. */
   policy_words: { code: string; text: string }[];
   priority: number;
+  /** How far its last run is that goes on and tells it. */
+  progress?: Progress;
   queued: number;
   /** The last 20 runs, the oldest first. */
   recent: Square[];
@@ -704,6 +708,8 @@ export interface PlainRun {
   outcome_code: string | null;
   /** The number of an exit status, of a signal or of a server's answer, where the outcome is one. */
   outcome_number?: number;
+  /** How far it is, while it goes on and if its handler tells it. */
+  progress?: Progress;
   /** The sentence for people; empty if the state says it all. */
   reason: string;
   /** Which reason: `server_down`, `earlier_running`, `paused`, `cancelled`, ..; empty if the state says
@@ -795,6 +801,14 @@ export interface Process {
   user?: string;
 }
 
+/** How far a run is that goes on: so many of so many, in a unit of its handler's. */
+export interface Progress {
+  /** How many are done: at most `of`, where that is known. */
+  done: number;
+  /** Of how many; left out where the handler does not know it. */
+  of?: number;
+}
+
 /** A document of the protocol of the socket: the name of a command, and its arguments. */
 export interface RequestAsked {
   command: string;
@@ -833,6 +847,8 @@ export interface Run {
   outcome_code: string | null;
   /** The number of an exit status, of a signal or of a server's answer, where the outcome is one. */
   outcome_number?: number;
+  /** How far it is, while it goes on and if its handler tells it. */
+  progress?: Progress;
   /** The sentence for people; empty if the state says it all. */
   reason: string;
   /** Which reason: `server_down`, `earlier_running`, `paused`, `cancelled`, ..; empty if the state says
@@ -903,6 +919,8 @@ export interface RunDetail {
   output_bytes: number | null;
   /** When it was planned. */
   planned: Instant;
+  /** How far it is, while it goes on and if its handler tells it. */
+  progress?: Progress;
   /** The sentence for people; empty if the state says it all. */
   reason: string;
   /** Which reason: `server_down`, `earlier_running`, `paused`, `cancelled`, ..; empty if the state says

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::cluster_text::{planner_text, servers_text};
 use super::duplicate_text::duplicate_text;
-use super::job_text::job_text;
+use super::job_text::{job_text, with_progress};
 use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when};
 use super::{print, print_json, print_painted};
 use crate::cli::serve::AskArgs;
@@ -159,7 +159,7 @@ pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], view: &View) -> 
         );
         let server = job.last.as_ref().map(RunWire::server_text).unwrap_or_default();
         let next = after(job).unwrap_or_else(|| near(job.next, view));
-        vec![job.name.clone(), job.state.clone(), next, last, server, job.action.clone()]
+        vec![job.name.clone(), with_progress(&job.state, job), next, last, server, job.action.clone()]
     };
     let once = |once: &OnceWire| {
         let due = near(Some(once.due), view);
@@ -234,14 +234,15 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
     table(&columns, &rows.iter().map(row).collect::<Vec<_>>(), view.screen)
 }
 
-/// How many occurrences a row stands for, how the last attempt ended, and the reason that is on record.
+/// How many occurrences a row stands for, how far it is, how its last attempt ended, and the reason.
 fn why(run: &RunWire) -> String {
     let count = (1 < run.count).then(|| format!("{} occurrences", run.count));
     let outcome = run.outcome.clone().filter(|_| run.state != RunState::Succeeded);
     // The reason of a dead letter counts its attempts, and the outcome says what was wrong with the last.
     let outcome = outcome.filter(|_| run.reason.is_empty() || run.state == RunState::Dead);
     let reason = Some(run.reason.clone()).filter(|reason| !reason.is_empty());
-    count.into_iter().chain(outcome).chain(reason).collect::<Vec<_>>().join(", ")
+    let progress = run.progress.map(|progress| progress.to_string());
+    count.into_iter().chain(progress).chain(outcome).chain(reason).collect::<Vec<_>>().join(", ")
 }
 
 fn took(run: &RunWire) -> String {

@@ -24,7 +24,7 @@ pub(super) fn job_text(job: &JobWire, view: &View) -> String {
         ("armed", armed.map_or_else(String::new, |armed| when(armed, view))),
         ("last", last),
         ("waiting", waiting_text(job, view)),
-        ("running", job.running.to_string()),
+        ("running", with_progress(&job.running.to_string(), job)),
         ("queued", job.queued.to_string()),
         ("runs", job.runs.to_string()),
         ("failures in a row", job.failures.to_string()),
@@ -34,6 +34,11 @@ pub(super) fn job_text(job: &JobWire, view: &View) -> String {
         ("from", job.source_line.map_or_else(|| job.source.clone(), |line| format!("{}:{line}", job.source))),
     ]);
     format!("{}\n{}", pairs(&lines), job.definition)
+}
+
+/// A text about a job, and how far its run is that goes on and tells it.
+pub(super) fn with_progress(text: &str, job: &JobWire) -> String {
+    job.progress.map_or_else(|| text.to_owned(), |progress| format!("{text}, {progress}"))
 }
 
 /// The runs that wait for their time, and how many are not named.

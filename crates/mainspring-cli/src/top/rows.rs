@@ -39,7 +39,9 @@ pub(super) fn job_row(job: &JobWire, now: Timestamp) -> Vec<String> {
     let state = match (job.running, job.queued) {
         (0, 0) => job.state.clone(),
         (0, queued) => format!("queued {queued}"),
-        (1, _) => "running".to_owned(),
+        (1, _) => {
+            job.progress.map_or_else(|| "running".to_owned(), |progress| format!("running, {progress}"))
+        }
         (running, _) => format!("running {running}"),
     };
     vec![
@@ -70,6 +72,7 @@ pub(super) fn run_columns() -> Vec<Column> {
 pub(super) fn run_row(run: &RunWire, now: Timestamp) -> Vec<String> {
     let why =
         if run.reason.is_empty() { run.outcome.clone().unwrap_or_default() } else { run.reason.clone() };
+    let why = run.progress.map_or(why, |progress| progress.to_string());
     let (started, took) = (near(run.started, now), took(run, now));
     vec![run.run.to_string(), run.state.to_string(), started, took, why, run.server_text()]
 }

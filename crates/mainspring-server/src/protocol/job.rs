@@ -11,7 +11,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{RunWire, is_default};
+use super::{ProgressWire, RunWire, is_default};
 
 /// How a job is, for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +146,9 @@ pub struct JobWire {
     pub runs: u64,
     pub failures: u32,
     pub running: usize,
+    /// How far its last run is that goes on and tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressWire>,
     pub queued: usize,
     pub last: Option<RunWire>,
     /// The definition as a table of a job file; in `show` alone.

@@ -7,6 +7,8 @@
 //! A change is reported when it is decided. A question that the page asks then is answered when the change is
 //! on disk: see [`questions`](super::questions).
 //!
+//! The progress of a run is such a change, beside which each other of its job counts more.
+//!
 //! Cost: nothing until the first Watch. Then a map insertion per operation, and at most [`MAX_CHANGED`]
 //! entries.
 //!
@@ -62,13 +64,25 @@ impl Changes {
 
     /// Notes what a batch changes.
     pub(super) fn note(&mut self, batch: &Batch, now: Moment) {
+        if self.is_noted(now) {
+            batch.operations.iter().for_each(|operation| self.note_one(operation));
+        }
+    }
+
+    /// A run that goes on has told its progress.
+    pub(super) fn tell_progress(&mut self, key: &RunKey, now: Moment) {
+        if self.is_noted(now) && !self.runs.contains_key(&key.job) {
+            self.run(key, RunState::Running);
+        }
+    }
+
+    /// Whether a client is there for what changes now.
+    fn is_noted(&mut self, now: Moment) -> bool {
         let is_left = self.waiting.is_none() && self.told.is_some_and(|told| PATIENCE <= now.since(told));
         if is_left {
             *self = Changes::default();
         }
-        if self.is_watched {
-            batch.operations.iter().for_each(|operation| self.note_one(operation));
-        }
+        self.is_watched
     }
 
     fn note_one(&mut self, operation: &Operation) {

@@ -218,6 +218,7 @@ impl From<&Run> for RunWire {
             due: run.due,
             started: run.started,
             ended: run.ended,
+            progress: None,
             host: None,
             server: None,
             outcome: run.outcome.as_ref().map(outcome_text),

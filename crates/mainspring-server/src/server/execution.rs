@@ -21,6 +21,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Action, Assignment, Input, RunKey, Start, Worker, WorkerId, WorkerLabel};
 
+use crate::protocol::ProgressWire;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::run::Reports;
 
@@ -153,6 +154,12 @@ pub trait Execution: Debug + Send {
 
     /// Does all that can be done without waiting.
     fn turn(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
+
+    /// How far attempts are, here or at others, of those of which there is something new to tell since the
+    /// last call.
+    fn progress(&mut self, _now: Moment) -> Vec<(AttemptKey, ProgressWire)> {
+        Vec::new()
+    }
 
     /// Asks an attempt to end, by the policy that it was started with. Returns whether it can be asked: its
     /// end is reported when it comes.

@@ -26,6 +26,7 @@ use mainspring_file::hook;
 use super::describe::{self, Place};
 use super::next_step::{Next, NextResult, job_name, not_found, store_failed, time, usage};
 use super::output::path;
+use super::progress_table::ProgressTable;
 use super::remote_output::bring;
 use crate::protocol::{
     ALL_CAUSES, AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, NOTIFY_CAUSE, Response, RunWire,
@@ -101,7 +102,12 @@ pub(super) fn group_name(text: &str) -> Result<JobName, ErrorWire> {
 }
 
 /// A page of runs. `is_job` says that the job asked for is defined, though it may not have run.
-pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is_job: bool) -> NextResult {
+pub(super) fn history(
+    reader: &mut dyn Reader,
+    query: &mainspring_job::Query,
+    is_job: bool,
+    local: ProgressTable,
+) -> NextResult {
     let runs = reader.find(query).map_err(store_failed)?;
     if let (true, false, Some(name)) = (runs.is_empty(), is_job, &query.job) {
         check_known(reader, name)?;
@@ -112,17 +118,35 @@ pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is
         _ => run.key.to_string(),
     };
     let cursor = runs.last().filter(|_| is_full).map(place);
-    Ok(Next::Answer(Response::Runs { runs: with_servers(reader, &runs)?, cursor }))
+    Ok(Next::Answer(Response::Runs { runs: with_servers(reader, &runs, local)?, cursor }))
 }
 
-/// Runs for people, with the servers that they run or ran at, where several share the store.
-fn with_servers(reader: &mut dyn Reader, runs: &[Run]) -> Result<Vec<RunWire>, ErrorWire> {
+/// Runs for people, with the servers that they run or ran at, where several share the store. `local` is how
+/// far the runs of this process are.
+fn with_servers(
+    reader: &mut dyn Reader,
+    runs: &[Run],
+    local: ProgressTable,
+) -> Result<Vec<RunWire>, ErrorWire> {
+    let running = runs.iter().filter(|run| run.state == RunState::Running).count();
+    let told = with_others(reader, local, running)?;
     let place_of = places(reader, runs.iter().map(|run| run.worker))?;
     let wire = |run: &Run| {
         let (host, server) = place_of(run.worker);
-        RunWire { host, server, ..RunWire::from(run) }
+        RunWire { host, server, progress: told.of_run(run), ..RunWire::from(run) }
     };
     Ok(runs.iter().map(wire).collect())
+}
+
+/// How far runs are, of which so many go on that are asked for: those of this process, and those at others.
+fn with_others(
+    reader: &mut dyn Reader,
+    mut local: ProgressTable,
+    running: usize,
+) -> Result<ProgressTable, ErrorWire> {
+    let texts = if running == 0 { Vec::new() } else { reader.progress().map_err(store_failed)? };
+    texts.iter().for_each(|text| local.add(ProgressTable::read(text)));
+    Ok(local)
 }
 
 /// The machine of each of these workers, where it is known, and its number, where several share the store.
@@ -137,8 +161,8 @@ fn places(
     })
 }
 
-fn with_server(reader: &mut dyn Reader, run: &Run) -> Result<Box<RunWire>, ErrorWire> {
-    let mut wires = with_servers(reader, slice::from_ref(run))?;
+fn with_server(reader: &mut dyn Reader, run: &Run, local: ProgressTable) -> Result<Box<RunWire>, ErrorWire> {
+    let mut wires = with_servers(reader, slice::from_ref(run), local)?;
     Ok(Box::new(wires.remove(0)))
 }
 
@@ -170,28 +194,41 @@ pub(super) fn rewinding(
     Ok(Next::Answer(Response::Rewinding { times: left, count, planned }))
 }
 
-/// A page of jobs, to which is added how the last run of each went.
-pub(super) fn list(reader: &mut dyn Reader, mut jobs: Vec<JobWire>, after: Option<String>) -> NextResult {
-    add_last(reader, &mut jobs)?;
+/// A page of jobs, to which is added how the last run of each went, and how far that is which goes on.
+pub(super) fn list(
+    reader: &mut dyn Reader,
+    mut jobs: Vec<JobWire>,
+    after: Option<String>,
+    local: ProgressTable,
+) -> NextResult {
+    add_runs(reader, &mut jobs, local)?;
     Ok(Next::Answer(Response::Jobs { jobs, after }))
 }
 
-/// How the last runs of jobs went, in one question.
-fn add_last(reader: &mut dyn Reader, jobs: &mut [JobWire]) -> Result<(), ErrorWire> {
+/// How the last runs of jobs went, in one question, and how far those are that go on.
+fn add_runs(reader: &mut dyn Reader, jobs: &mut [JobWire], local: ProgressTable) -> Result<(), ErrorWire> {
+    let told = with_others(reader, local, jobs.iter().map(|job| job.running).sum())?;
     let names: Vec<JobName> = jobs.iter().filter_map(|job| JobName::new(&job.name).ok()).collect();
     let last = reader.last_ended(&names).map_err(store_failed)?;
-    let last = with_servers(reader, &last)?;
+    let last = with_servers(reader, &last, ProgressTable::default())?;
     let mut last: HashMap<JobName, RunWire> = last.into_iter().map(|run| (run.job.clone(), run)).collect();
     for job in jobs {
         job.last = last.remove(job.name.as_str());
+        let name = JobName::new(&job.name).ok().filter(|_| 0 < job.running);
+        job.progress = name.and_then(|name| told.of_job(&name));
     }
     Ok(())
 }
 
 /// One job, of which `known` is what is known without the store; or a one-shot job that waits.
-pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWire>) -> NextResult {
+pub(super) fn show(
+    reader: &mut dyn Reader,
+    name: &JobName,
+    known: Option<JobWire>,
+    local: ProgressTable,
+) -> NextResult {
     if let Some(mut job) = known {
-        add_last(reader, slice::from_mut(&mut job))?;
+        add_runs(reader, slice::from_mut(&mut job), local)?;
         return Ok(Next::Answer(Response::Job(Box::new(job))));
     }
     let once = reader.pending_named(name).map_err(store_failed)?;
@@ -200,13 +237,18 @@ pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWir
 }
 
 /// A run with its attempts.
-pub(super) fn found(reader: &mut dyn Reader, key: &RunKey, outputs: &Path) -> NextResult {
+pub(super) fn found(
+    reader: &mut dyn Reader,
+    key: &RunKey,
+    outputs: &Path,
+    local: ProgressTable,
+) -> NextResult {
     let run = reader.run(key).map_err(store_failed)?;
     let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
     let attempts = reader.attempts(key).map_err(store_failed)?;
     // The listener reads the file next.
     fetch_output(reader, &run, outputs);
-    let wire = with_server(reader, &run)?;
+    let wire = with_server(reader, &run, local)?;
     let place_of = places(reader, attempts.iter().map(|attempt| attempt.worker))?;
     Ok(Next::Answer(Response::Found(Box::new(describe::found(*wire, run.planned, &attempts, place_of)))))
 }
@@ -361,7 +403,7 @@ pub(super) fn end(
     match run {
         None => Err(not_found("such run any more")),
         Some(run) if run.state.is_open() && !is_settled => Ok(Next::Unwritten { key, committed_count }),
-        Some(run) => Ok(Next::Answer(Response::Ended(with_server(reader, &run)?))),
+        Some(run) => Ok(Next::Answer(Response::Ended(with_server(reader, &run, ProgressTable::default())?))),
     }
 }
 

@@ -29,6 +29,7 @@ use super::feed::Feed;
 use super::next_step::{Next, NextResult, job_name, not_found, run_key, usage};
 use super::output::path;
 use super::planner_status::{PlannerStatus, STOPPING};
+use super::progress_table::ProgressTable;
 use super::store_contents::kept_job;
 use super::views::{MAX_LISTED, MAX_PAGE_BYTES};
 use super::{describe, health, queries};
@@ -84,7 +85,7 @@ impl ReadOnlyBackend<'_> {
             Request::Export { after } => return self.export(after.as_deref()),
             Request::Find { run } => run_key(run)
                 .ok_or_else(|| not_found(&format!("run `{run}`")))
-                .and_then(|key| queries::found(self.reader, &key, &self.data.output())),
+                .and_then(|key| queries::found(self.reader, &key, &self.data.output(), idle())),
             _ => Err(no_server()),
         };
         match asking.map_err(Error::Refused)? {
@@ -214,14 +215,14 @@ impl ReadOnlyBackend<'_> {
             JobWire { source_line, ..self.wire(job, &record, load, paused.is_some()) }
         };
         let jobs = page.into_iter().map(row).collect();
-        Ok(queries::list(self.reader, jobs, after))
+        Ok(queries::list(self.reader, jobs, after, idle()))
     }
 
     fn show(&mut self, text: &str) -> Result<NextResult, Error> {
         let name = job_name(text).map_err(Error::Refused)?;
         let found = self.record(&name)?.and_then(|record| Some((defined(&record)?, record)));
         let known = found.map(|(job, record)| self.known(job, record)).transpose().map_err(Error::Store)?;
-        Ok(queries::show(self.reader, &name, known))
+        Ok(queries::show(self.reader, &name, known, idle()))
     }
 
     /// A job but for its last run.
@@ -308,9 +309,9 @@ impl ReadOnlyBackend<'_> {
             Ok(query) => query,
             Err(error) => return Ok(Err(error)),
         };
-        let found = queries::history(self.reader, &query, false);
+        let found = queries::history(self.reader, &query, false, idle());
         Ok(match (&found, &query.job) {
-            (Err(_), Some(job)) if self.is_job(job)? => queries::history(self.reader, &query, true),
+            (Err(_), Some(job)) if self.is_job(job)? => queries::history(self.reader, &query, true, idle()),
             _ => found,
         })
     }
@@ -413,6 +414,11 @@ struct OpenRuns {
     /// Those that wait for their time, the first of them.
     waiting: Vec<RunWire>,
     waiting_count: usize,
+}
+
+/// Nothing runs in what answers from a store.
+fn idle() -> ProgressTable {
+    ProgressTable::default()
 }
 
 pub(super) fn no_server() -> ErrorWire {

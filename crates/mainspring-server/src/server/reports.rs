@@ -15,6 +15,7 @@ use mainspring_job::{AttemptEnd, Cause, Failure, Outcome};
 use super::execution::AttemptKey;
 use super::output::{Outputs, lost_text};
 use crate::log::{Answer, Kind, Level, Line, Log, Subject};
+use crate::protocol::ProgressWire;
 use mainspring_exec::output::Piece;
 use mainspring_exec::process;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
@@ -28,6 +29,8 @@ pub(super) struct StartedAttempt {
     pub(super) due: Timestamp,
     /// How many files of output are kept of its job.
     pub(super) keep: usize,
+    /// How far it is, if it has told that.
+    pub(super) progress: Option<ProgressWire>,
 }
 
 impl StartedAttempt {

@@ -24,6 +24,7 @@ use super::next_step::{
 };
 use super::peer::TURN_TIME;
 use super::phase::Phase;
+use super::progress_table::ProgressTable;
 use super::purpose::Purpose;
 use super::{Server, describe, queries};
 use crate::message::counted;
@@ -256,7 +257,7 @@ impl Server {
             }
             Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
-            Request::Find { run } => find(&run, self.output_folder()),
+            Request::Find { run } => find(&run, self.output_folder(), self.work.progress()),
             Request::Metrics { jobs_max } => self.metrics(jobs_max),
             Request::LoginCode => self.login_code(now),
             Request::Redeem { code } => self.redeem(&code, now),
@@ -390,9 +391,9 @@ impl Server {
     }
 }
 
-fn find(text: &str, outputs: PathBuf) -> NextResult {
+fn find(text: &str, outputs: PathBuf, local: ProgressTable) -> NextResult {
     let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
-    query(move |reader| queries::found(reader, &key, &outputs))
+    query(move |reader| queries::found(reader, &key, &outputs, local))
 }
 
 fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {

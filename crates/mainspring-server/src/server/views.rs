@@ -88,10 +88,10 @@ impl Server {
     pub(super) fn list(&self, asked: &ListWire, now: Moment) -> NextResult {
         let selector = Selector::parse(&asked.labels).map_err(usage)?;
         let (page, after) = self.page(asked.after.as_deref(), &selector);
-        let jobs = self.all_known(page, now);
+        let (jobs, local) = (self.all_known(page, now), self.work.progress());
         query(move |reader| {
             let jobs = jobs.iter().map(|known| describe::job(known, now.wall)).collect();
-            queries::list(reader, jobs, after)
+            queries::list(reader, jobs, after, local)
         })
     }
 
@@ -148,7 +148,8 @@ impl Server {
             let wire = describe::job(&known, now.wall);
             JobWire { definition, holds, waiting, waiting_count, ..wire }
         });
-        query(move |reader| queries::show(reader, &name, known))
+        let local = self.work.progress();
+        query(move |reader| queries::show(reader, &name, known, local))
     }
 
     pub(super) fn history(&self, asked: &HistoryWire) -> NextResult {
@@ -159,7 +160,8 @@ impl Server {
         let members = self.owner.planner().jobs().filter(|_| group.is_some()).filter(is_member);
         let members = members.map(|(job, _)| job.name.clone()).collect();
         let asked = queries::history_query(asked, members)?;
-        query(move |reader| queries::history(reader, &asked, is_job))
+        let local = self.work.progress();
+        query(move |reader| queries::history(reader, &asked, is_job, local))
     }
 
     pub(super) fn stats(&self, text: &str) -> NextResult {

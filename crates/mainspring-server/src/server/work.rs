@@ -23,6 +23,7 @@ use mainspring_job::{
 use super::early_start::EarlyStarts;
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 use super::output::{Outputs, last_attempt, lost_text};
+use super::progress_table::ProgressTable;
 use super::reports::{ReportCollector, StartedAttempt, of_attempt};
 use super::start_backlog::{StartBacklog, wait_max};
 use crate::log::{Kind, Level, Line, Log, Subject};
@@ -128,6 +129,21 @@ impl Work {
         all
     }
 
+    /// Takes what runs have told of their progress. Returns whose is new.
+    pub(super) fn take_progress(&mut self, now: Moment) -> Vec<RunKey> {
+        let told = self.execution.progress(now);
+        for (attempted, progress) in &told {
+            self.started.get_mut(attempted).into_iter().for_each(|it| it.progress = Some(*progress));
+        }
+        told.into_iter().map(|((key, _), _)| key).collect()
+    }
+
+    /// How far the runs are that go on here, of those that tell it.
+    pub(super) fn progress(&self) -> ProgressTable {
+        let rows = self.started.iter();
+        rows.filter_map(|(attempted, started)| Some((attempted.clone(), started.progress?))).collect()
+    }
+
     /// Tries again what could not be started before. Returns what has ended.
     pub(super) fn start_postponed(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
         let starts = self.backlog.take_starts();
@@ -174,7 +190,7 @@ impl Work {
                 let text = format!("{what}, due {:.3}, {late}", start.due);
                 let line = of_attempt(now.wall, &attempted, Kind::Start, text);
                 log.line(Line { cause, due, lateness: Some(lateness), ..line });
-                let started = StartedAttempt { cause: start.cause, due: start.due, keep };
+                let started = StartedAttempt { cause: start.cause, due: start.due, keep, progress: None };
                 let replaced = self.started.insert(attempted, started);
                 debug_assert!(replaced.is_none(), "an attempt is started once");
                 if !started.is_once() {
@@ -232,8 +248,7 @@ impl Work {
         self.end_all(ends)
     }
 
-    /// The same of an attempt that ends by itself when it is asked to, as a process does. Returns whether it
-    /// is one.
+    /// The same of an attempt that ends by itself when asked, as a process does. Returns whether it is one.
     pub(super) fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
         self.execution.ask_to_end(attempted, now)
     }

@@ -67,6 +67,9 @@ pub enum WorkerOrder {
     Report(Vec<AttemptEnd>),
     /// So many runs may be started here that wait.
     Ahead(usize),
+    /// How far what runs here is, as the other servers are told: the text of a
+    /// [`ProgressTable`](super::progress_table::ProgressTable).
+    Progress(String),
     /// Nothing is to start here any more.
     Leave,
     /// Nothing runs here any more. After [`Leave`](WorkerOrder::Leave) it is the end of the worker; after
@@ -195,6 +198,8 @@ pub struct WorkerLoop {
     is_old: bool,
     /// The lease is over: what ran here is another's, and nothing of it is reported.
     is_lost: bool,
+    /// The other servers were told of progress.
+    has_told: bool,
     /// Wakes the membership's thread, which waits for the database.
     wake: Box<dyn Fn() + Send>,
 }
@@ -229,6 +234,7 @@ impl WorkerLoop {
             withheld: Vec::new(),
             is_old: false,
             is_lost: false,
+            has_told: false,
             wake,
         };
         Ok((worker, stop))
@@ -253,6 +259,7 @@ impl WorkerLoop {
             if self.work.deadline().is_some_and(|at| at <= now.monotonic) {
                 ends.extend(self.work.start_postponed(now, &mut self.log));
             }
+            self.tell_progress(!ends.is_empty(), now);
             self.report(ends);
             if let Some(ahead) = self.work.new_ahead() {
                 self.order(WorkerOrder::Ahead(ahead));
@@ -365,6 +372,16 @@ impl WorkerLoop {
         }
         self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
         drop(self.work.kill_all_at_once(now, &mut self.log));
+        self.tell_progress(true, now);
+    }
+
+    /// Has progress told, that is new or of a run that has ended.
+    fn tell_progress(&mut self, has_ended: bool, now: Moment) {
+        if !self.work.take_progress(now).is_empty() || (has_ended && self.has_told) {
+            let text = self.work.progress().text();
+            self.has_told = !text.is_empty();
+            self.order(WorkerOrder::Progress(text));
+        }
     }
 
     /// Has ends told to the planner.

@@ -29,11 +29,11 @@ import {
   nextOf,
   rowButton,
   runLink,
+  runState,
   section,
   since,
   span,
   squares,
-  state,
   table,
   title,
   to,
@@ -208,7 +208,7 @@ export function runColumns(context) {
       "State",
       "state",
       (run) => [
-        state(lately(context, run)),
+        runState(run, lately(context, run)),
         1 < run.attempt && dim(` attempt ${run.attempt}`),
         1 < run.count && dim(` ×${number(run.count)}`)
       ]

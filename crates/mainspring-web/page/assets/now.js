@@ -26,6 +26,7 @@ import {
   prose,
   rowButton,
   runLink,
+  runState,
   section,
   since,
   span,
@@ -192,7 +193,7 @@ const openTable = (context, rows) =>
     empty: "Nothing runs.",
     columns: [
       ["Job", "main", runLink],
-      ["State", "state", (run) => state(lately(context, run))],
+      ["State", "state", (run) => runState(run, lately(context, run))],
       ["For", "num", (run) => lasts(run, lately(context, run) === "running")],
       ["Usual", "num", ({ usual_ms }) => span(usual_ms)],
       ["Last line", "wide line", ({ last_line, reason }) => last_line ?? dim(reason || "no output yet")],

@@ -17,6 +17,7 @@ import {
   nothing,
   prose,
   section,
+  runState,
   since,
   span,
   state,
@@ -38,7 +39,7 @@ export const runPage = {
       h(
         "div.head",
         h("h1", { tabindex: -1 }, jobLink(run.job), h("span.at", when(run, "nominal"))),
-        state(run.state),
+        runState(run),
         may("operate") &&
           h(
             "div.buttons",

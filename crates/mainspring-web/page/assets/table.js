@@ -258,6 +258,14 @@ export const span = (ms) => (ms === null ? absent() : length(ms));
 /** A state: shape, colour and word. @param {string} code @param {Child} [text] */
 export const state = (code, text = word(code)) => h(`span.s.${tone(code)}`, icon(code), " ", text);
 
+/** The state of a run, and how far it is. @param {Run} run @param {RunState} [code] */
+export const runState = ({ state: own, progress }, code = own) => [
+  state(code),
+  code === "running" &&
+    progress &&
+    dim(` ${number(progress.done)} ${progress.of ? `of ${number(progress.of)}` : "done"}`)
+];
+
 /** @param {Job} job */
 export function jobState({ state_code, pause, running, failures, troubles, state: text }) {
   if (pause !== null)

@@ -208,7 +208,10 @@ export class House {
           last_line: "[ 61%] Building CXX object src/engine/CMakeFiles/engine.dir/wheel.cpp.o"
         });
       if (special === "long") {
-        this.#running(kept, 4 * MINUTE, { last_line: "ledger: page 212 of 390" });
+        this.#running(kept, 4 * MINUTE, {
+          progress: { done: 212, of: 390 },
+          last_line: "ledger: page 212 of 390"
+        });
         const queued = this.#running(kept, 0, {
           state: "queued",
           started: null,

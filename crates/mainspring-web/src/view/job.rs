@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use mainspring_job::{RunKey, RunState};
 use mainspring_server::protocol::{
-    AuditWire, HoldWire, JobState, JobWire, PauseTermsWire, RunWire, SourceCode, Word,
+    AuditWire, HoldWire, JobState, JobWire, PauseTermsWire, ProgressWire, RunWire, SourceCode, Word,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,6 +66,9 @@ pub struct Job<'k> {
     /// How many failures in a row.
     failures: u32,
     running: usize,
+    /// How far its last run is that goes on and tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<ProgressWire>,
     queued: usize,
     last: Option<Run>,
     /// Of the runs that succeeded among the last 100; null without one.
@@ -110,6 +113,7 @@ impl<'k> Job<'k> {
             runs: wire.runs,
             failures: wire.failures,
             running: wire.running,
+            progress: wire.progress,
             queued: wire.queued,
             last,
             median_ms: recent.median_ms,
