@@ -215,9 +215,10 @@ impl Run {
     /// Tells how far the run is: so many done, of so many in all, in any unit. 0 as `of` says that the
     /// number is not known; more done than `of` counts as `of`.
     ///
-    /// Commands, the API and the page show the last that was told, about a second later and within a few
-    /// where another program of a shared database looks. It is shown while this attempt runs, and kept
-    /// nowhere: what is to last is said with [`say`](Run::say). In a simulation it goes nowhere.
+    /// Commands, the API and the page show the last that was told, a second later at most. On a shared
+    /// database it is known some three seconds later, with the next renewal of this program's lease, and a
+    /// page that is open changes by itself within ten. It is shown while this attempt runs, and kept nowhere:
+    /// what is to last is said with [`say`](Run::say). In a simulation it goes nowhere.
     ///
     /// Costs a lock of this run's own, so it may be called for each row, from any thread.
     pub fn progress(&self, done: u64, of: u64) {

@@ -25,7 +25,7 @@ fn member(name: &str) -> Member {
         labels: [("gpu".parse().unwrap(), 0), ("handler=mail".parse().unwrap(), 3)].into(),
         capacity: 4,
         ahead: 2,
-        is_leaving: false,
+        ..MemberState::default()
     };
     Member {
         server: format!("process of {name}"),
@@ -149,6 +149,15 @@ fn a_worker_is_listed_as_it_joined_and_as_it_renews_and_is_gone_when_it_leaves()
     assert_eq!(pool.worker.renew(pool.id, &leaving, LASTS, 0).unwrap(), WorkerOrders::default());
     let [found] = &pool.planner.list().unwrap()[..] else { panic!("it is there") };
     assert!(found.is_leaving && found.worker.labels.is_empty() && found.worker.capacity == 1);
+    // Progress is read as it was told last, and counted when it is another.
+    let mut reader = PostgresReader::new(&Location::parse(&database.url()).unwrap()).unwrap();
+    for (text, count) in [("", 0), ("7 of 9", 1), ("7 of 9", 1), ("", 2)] {
+        let told = MemberState { progress: text.to_owned(), ..leaving.clone() };
+        pool.worker.renew(pool.id, &told, LASTS, 0).unwrap();
+        let all: Vec<String> = [text.to_owned()].into_iter().filter(|text| !text.is_empty()).collect();
+        assert_eq!((reader.progress().unwrap(), reader.lease().unwrap().progress_count), (all, count));
+        assert_eq!(pool.planner.list().unwrap()[0].progress, text);
+    }
     pool.worker.leave(pool.id).unwrap();
     assert_eq!(pool.planner.list().unwrap(), []);
     assert!(matches!(pool.worker.renew(pool.id, &leaving, LASTS, 0), Err(StoreError::Fenced)));

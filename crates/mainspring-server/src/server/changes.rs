@@ -192,6 +192,17 @@ mod tests {
         let states: Vec<_> = told.runs.iter().map(|run| (run.job.as_str(), run.state.known())).collect();
         assert_eq!(states, [("a", Some(RunState::Cancelled)), ("b", Some(RunState::Running))]);
         assert_eq!((told.jobs, told.is_cut_short), (vec![String::new()], false));
+        // Progress is told by itself, and hides neither the end before it nor the one after it.
+        changes.watch(asked(8));
+        changes.tell_progress(&key("a"), now);
+        changes.note(&batch(vec![end("b")]), now);
+        changes.tell_progress(&key("b"), now);
+        changes.tell_progress(&key("c"), now);
+        changes.note(&batch(vec![end("c")]), now);
+        let (_, told) = changes.take(now).unwrap();
+        let states: Vec<_> = told.runs.iter().map(|run| run.state.known()).collect();
+        let cancelled = Some(RunState::Cancelled);
+        assert_eq!(states, [Some(RunState::Running), cancelled, cancelled]);
         changes.note(&batch((0..=MAX_CHANGED).map(|number| begin(&format!("j{number}"))).collect()), now);
         assert_eq!(changes.take(now), None, "nobody waits");
         changes.watch(asked(9));

@@ -62,6 +62,27 @@ test("rows change in place, and new ones wait behind a button", { skip }, () =>
   })
 );
 
+test("how far a run is changes in place, and goes with its end", { skip }, () =>
+  stage({}, async ({ open, mock }) => {
+    const page = await open("?page=runs&job=export-ledger");
+    const run = mock.house.jobs.get("export-ledger")?.open[0];
+    assert.ok(run);
+    const row = `tr[data-key="${run.run}"]`;
+    await page.waitForSelector(`${row} >> text=212 of 390`);
+    for (const [progress, text] of /** @type {const} */ ([
+      [{ done: 1_213, of: 3_900 }, "1,213 of 3,900"],
+      [{ done: 7 }, "7 done"]
+    ])) {
+      run.progress = progress;
+      mock.house.emit("run.changed", { run: run.run, job: run.job, state: "running" });
+      await page.waitForSelector(`${row} >> text=${text}`);
+    }
+    mock.end(run, "succeeded");
+    await page.waitForSelector(`${row} >> text=succeeded`);
+    assert.equal(await page.locator(`${row} >> text=7 done`).count(), 0);
+  })
+);
+
 test("eight tabs have one stream, and pass it on", { skip }, () =>
   stage({}, async ({ open, mock }) => {
     const tabs = [];
