@@ -396,8 +396,8 @@ impl Members {
             let (key, attempt) = attempt_of(row)?;
             let mut end = AttemptEnd::new(key, attempt, Outcome::from(&*read(row.get(6))));
             end.retry_at = row.get::<_, Option<i64>>(7).map(time);
-            end.age = length(row.get(8));
-            end.took = row.get::<_, Option<i64>>(9).map(length);
+            let length = |us| Duration::from_micros(unsigned(us));
+            (end.age, end.took) = (length(row.get(8)), row.get::<_, Option<i64>>(9).map(length));
             Ok(Report { worker: WorkerId(unsigned(row.get(4))), number: unsigned(row.get(5)), end })
         };
         rows.iter().map(report).collect()
@@ -414,11 +414,6 @@ impl Members {
             self.connection.call("forget reports", "SELECT mainspring.forget_reports($1, $2)", &values)?;
         if rows.first().is_some_and(|row| row.get(0)) { Ok(()) } else { Err(StoreError::Fenced) }
     }
-}
-
-/// So many microseconds. The database's clock may have been set back since.
-fn length(us: i64) -> Duration {
-    Duration::from_micros(u64::try_from(us).unwrap_or(0))
 }
 
 impl MemberState {

@@ -68,7 +68,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_841, goal: 3_600, bools: 0, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_765,
+        lines: 4_762,
         goal: 3_600,
         bools: 3,
         assertions: 0,
