@@ -2,7 +2,7 @@
 //
 // Cost: one or two requests.
 
-/** @import {Cluster, Fault, FileStateList, Health, Member} from "../api.d.ts" */
+/** @import {Cluster, Fault, FileStateList, Health, LostServer, Member} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
 /** @import {Context} from "./table.js" */
 import { marked } from "./upcoming.js";
@@ -98,14 +98,18 @@ export function faultList(faults) {
 const servers = (cluster, context) =>
   table(context, {
     caption: "Servers of the database",
-    rows: cluster.servers,
-    keyOf: ({ name }) => name,
+    rows: [...cluster.servers, ...cluster.lost.map(lostMember)],
+    keyOf: ({ id, name }) => `${id} ${name}`,
     empty: "No server is there.",
     columns: [
       ["Server", "main", (s) => [h("code", s.name), s.is_planner && dim(" plans")]],
       ["#", "num", ({ id }) => id || ""],
       ["State", "", memberState],
-      ["Running", "num", ({ running, capacity }) => `${number(running)} of ${number(capacity)}`],
+      [
+        "Running",
+        "num",
+        ({ running = -1, capacity }) => (running < 0 ? "" : `${number(running)} of ${number(capacity)}`)
+      ],
       [
         "Labels",
         "wide",
@@ -119,8 +123,13 @@ const servers = (cluster, context) =>
     ]
   });
 
+/** A server that was taken for lost, as a row of the others: nothing runs there. @param {LostServer} lost */
+const lostMember = ({ id, host, since_ms }) =>
+  /** @type {Member} */ ({ id, name: host, labels: {}, silent_ms: since_ms });
+
 /** @param {Member} member */
 function memberState({ capacity, is_leaving, running }) {
+  if (running === undefined) return state("bad", "lost");
   if (is_leaving) return state("warning", "leaves");
   if (capacity === 0) return dim("carries nothing out");
   return capacity <= running ? state("warning", "full") : state("ok", "takes runs");

@@ -507,7 +507,7 @@ function cluster() {
       { ...server, id: 5, name: "771@db2", host: "db2", labels: { gpu: 0 }, silent_ms: 1_800, running: 64 },
       { ...server, id: 7, name: "90@db3", host: "db3", labels: { "handler=mail": 2 }, silent_ms: 12_400 }
     ],
-    lost: [],
+    lost: [{ id: 6, host: "db4", since_ms: 754_000 }],
     takeovers: { clean: 2 },
     fenced: 0,
     inbox_waiting: 0,

@@ -89,11 +89,12 @@ test("the servers of a database are shown, with what each runs", { skip }, () =>
   stage({}, async ({ open }) => {
     const page = await open("?page=server");
     const rows = page.locator("[data-key='Servers of the database'] tbody tr");
-    assert.equal(await rows.count(), 3);
+    assert.equal(await rows.count(), 4);
     const words = [
       ["4304@db1 plans", "4", "takes runs", "3 of 64", "900 ms ago"],
       ["771@db2", "5", "full", "64 of 64", "gpu"],
-      ["90@db3", "takes runs", "3 of 64", "handler=mail (2)", "12 s ago"]
+      ["90@db3", "takes runs", "3 of 64", "handler=mail (2)", "12 s ago"],
+      ["db4", "6", "lost", "13 m ago"]
     ];
     for (const [index, expected] of words.entries()) {
       const text = (await rows.nth(index).innerText()).replaceAll("\u00a0", " ");
