@@ -341,6 +341,7 @@ mod tests {
     use crate::terminal::Screen;
     use jiff::tz::TimeZone;
     use mainspring_job::{Cause, Run, RunKey};
+    use mainspring_server::protocol::ProgressWire;
 
     fn view() -> View {
         View {
@@ -367,6 +368,22 @@ mod tests {
             "2026-11-21T16:30:00.006Z"
         );
         assert_eq!(text(&response, &utc), "tea is due in 4h 30m (2026-11-21T16:30:00Z)\n");
+    }
+
+    #[test]
+    fn how_far_a_run_is_stands_beside_its_job_and_in_its_row() {
+        let progress = Some(ProgressWire::new(42, 100));
+        let (state, running) = ("active".to_owned(), 1);
+        let job = JobWire { name: "copy".into(), state, running, progress, ..JobWire::default() };
+        let going_on = RunWire { progress, ..run(RunState::Running) };
+        for (response, part) in [
+            (Response::Jobs { jobs: vec![job.clone()], after: None }, "copy  active, 42 of 100  "),
+            (Response::Job(Box::new(job)), "1, 42 of 100\n"),
+            (Response::Runs { runs: vec![going_on], cursor: None }, "42 of 100\n"),
+        ] {
+            let text = text(&response, &view());
+            assert!(text.contains(part), "{text}");
+        }
     }
 
     #[test]
