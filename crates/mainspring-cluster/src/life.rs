@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use mainspring_exec::clock::{Moment, boot_time};
-use mainspring_job::{AttemptEnd, LeaseDeadlines, RunKey, WorkerId};
+use mainspring_job::{AttemptEnd, LeaseDeadlines, Outcome, RunKey, WorkerId};
 use mainspring_postgres::Report;
 use mainspring_server::server::remote_output::OwnFile;
 
@@ -81,6 +81,15 @@ impl Life {
         self.unsent.push(own);
     }
 
+    /// Nothing starts here any more: what has neither begun nor ended may run elsewhere.
+    pub(super) fn give_back(&mut self, running: &[(RunKey, u32)]) {
+        let unbegun =
+            self.attempts.iter().filter(|(attempted, end)| end.is_none() && !running.contains(attempted));
+        for (key, attempt) in unbegun.map(|(attempted, _)| attempted.clone()).collect::<Vec<_>>() {
+            self.report(AttemptEnd::new(key, attempt, Outcome::Returned));
+        }
+    }
+
     /// These are its own by the records. What has ended and is not among them is on record; of what is among
     /// them for long the report was lost.
     pub(super) fn compare(&mut self, own: &HashSet<(RunKey, u32)>) {
@@ -99,15 +108,29 @@ impl Life {
 
 #[cfg(test)]
 mod tests {
-    use mainspring_job::Outcome;
-
     use super::*;
+
+    fn attempted(minute: u8) -> (RunKey, u32) {
+        (format!("j@2026-11-21T03:{minute:02}:00Z").parse().unwrap(), 1)
+    }
+
+    #[test]
+    fn what_was_handed_over_to_a_loop_that_has_ended_is_given_back_once() {
+        let mut life = Life::new(WorkerId(7), Duration::ZERO);
+        life.attempts.extend([1, 2].map(|minute| (attempted(minute), None)));
+        life.report(AttemptEnd::new(attempted(3).0, 1, Outcome::Succeeded));
+        for _ in 0..2 {
+            // The second is there still, after SIGKILL.
+            life.give_back(&[attempted(2)]);
+            let told = life.unsent.iter().map(|own| (&own.report.end.key, &own.report.end.outcome));
+            let expected = [(&attempted(3).0, &Outcome::Succeeded), (&attempted(1).0, &Outcome::Returned)];
+            assert_eq!(told.collect::<Vec<_>>(), expected);
+        }
+    }
 
     #[test]
     fn a_report_is_made_again_while_its_attempt_runs_by_the_records_and_is_forgotten_then() {
         let mut life = Life::new(WorkerId(7), Duration::ZERO);
-        let attempted =
-            |minute: u8| (format!("j@2026-11-21T03:{minute:02}:00Z").parse::<RunKey>().unwrap(), 1);
         life.attempts.insert(attempted(1), None);
         for minute in [2, 3] {
             life.report(AttemptEnd::new(attempted(minute).0, 1, Outcome::Succeeded));

@@ -32,6 +32,7 @@ use mainspring_job::{
     StoreError,
 };
 use mainspring_postgres::{Kill, Location, Member, Members, Outputs, PostgresReader, Report, WorkerOrders};
+use mainspring_server::server::execution::AttemptKey;
 use mainspring_server::server::output::path;
 use mainspring_server::server::remote_output::{OwnFile, bring};
 use mainspring_server::server::worker::{MembershipLink, MembershipNews, WorkerOrder};
@@ -88,7 +89,8 @@ pub(super) struct Membership {
     is_told: bool,
     /// When the worker was to leave.
     leaves: Option<Moment>,
-    is_empty: bool,
+    /// When the loop had ended for that, and what ran still.
+    ended: Option<(Moment, Vec<AttemptKey>)>,
 }
 
 impl Membership {
@@ -116,7 +118,7 @@ impl Membership {
             has_changed: false,
             is_told: true,
             leaves: None,
-            is_empty: false,
+            ended: None,
         })
     }
 
@@ -186,8 +188,10 @@ impl Membership {
                     self.leaves = Some(Moment::now());
                     (self.member.state.is_leaving, self.has_changed) = (true, true);
                 }
-                Ok(WorkerOrder::Empty) if self.leaves.is_some() => self.is_empty = true,
-                Ok(WorkerOrder::Empty) => self.waits_for_end = false,
+                Ok(WorkerOrder::Empty(running)) if self.leaves.is_some() => {
+                    self.ended = Some((Moment::now(), running));
+                }
+                Ok(WorkerOrder::Empty(_)) => self.waits_for_end = false,
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return self.leaves.is_some() && self.life.is_some(),
             }
@@ -210,7 +214,7 @@ impl Membership {
         let lasts = self.link.lease.lasts();
         if self.life.is_none() {
             if self.waits_for_end || self.leaves.is_some() {
-                return Ok(self.is_empty);
+                return Ok(self.ended.is_some());
             }
             let sent = boot_time();
             let id = self.members.join(&self.member, lasts)?;
@@ -241,6 +245,9 @@ impl Membership {
                 Err(error @ (StoreError::Busy | StoreError::Unknown)) => return Err(error),
                 Ok(()) | Err(_) => self.unkept.clear(),
             }
+        }
+        if let Some((_, running)) = &self.ended {
+            life.give_back(running);
         }
         if !life.unsent.is_empty() {
             let now = Moment::now();
@@ -350,15 +357,15 @@ impl Membership {
     /// Ends the membership once nothing runs here and the planner has recorded all. Returns whether it is
     /// over.
     fn leave(&mut self) -> Result<bool, StoreError> {
-        let (Some(life), Some(since)) = (&self.life, self.leaves) else { return Ok(false) };
-        if !self.is_empty || !life.unsent.is_empty() {
+        let (Some(life), Some((since, _))) = (&self.life, &self.ended) else { return Ok(false) };
+        if !life.unsent.is_empty() {
             return Ok(false);
         }
         if self.members.orders(life.id, 0, 1)?.assignments.is_empty() {
             self.members.leave(life.id)?;
             return Ok(true);
         }
-        Ok(LEAVE_WAIT <= Moment::now().since(since))
+        Ok(LEAVE_WAIT <= Moment::now().since(*since))
     }
 
     /// This life is over: what it ran is another's.

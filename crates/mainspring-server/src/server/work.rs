@@ -334,6 +334,11 @@ impl Work {
         self.execution.running_count() + self.early_starts.count() + self.backlog.count()
     }
 
+    /// The attempts that have begun here and not ended.
+    pub(super) fn running(&self) -> Vec<AttemptKey> {
+        self.started.keys().cloned().collect()
+    }
+
     /// How many processes there are.
     pub(super) fn process_count(&self) -> usize {
         self.execution.process_count()

@@ -72,9 +72,10 @@ pub enum WorkerOrder {
     Progress(String),
     /// Nothing is to start here any more.
     Leave,
-    /// Nothing runs here any more. After [`Leave`](WorkerOrder::Leave) it is the end of the worker; after
-    /// [`Lost`](MembershipNews::Lost), or a lease that ran out, the worker may join as another.
-    Empty,
+    /// Nothing runs here any more, but for these, which SIGKILL has not ended. After
+    /// [`Leave`](WorkerOrder::Leave) it is the end of the worker, and what else it was to start has not begun;
+    /// after [`Lost`](MembershipNews::Lost), or a lease that ran out, the worker may join as another.
+    Empty(Vec<AttemptKey>),
 }
 
 /// When the worker's lease was last renewed, for both ends of a link.
@@ -323,7 +324,7 @@ impl WorkerLoop {
         if self.is_lost {
             if self.work.running_count() == 0 {
                 self.is_lost = false;
-                self.order(WorkerOrder::Empty);
+                self.order(WorkerOrder::Empty(Vec::new()));
             }
             return;
         }
@@ -443,9 +444,10 @@ impl WorkerLoop {
     }
 
     fn finish(mut self, now: Moment) -> Result<(), Error> {
+        let running = self.work.running();
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
-        self.order(WorkerOrder::Empty);
+        self.order(WorkerOrder::Empty(running));
         finish_log(&mut self.log, now)
     }
 
