@@ -13,7 +13,9 @@ use std::io;
 use std::path::PathBuf;
 
 use nix::errno::Errno;
-use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
+use nix::unistd::{Gid, Group, Uid, User};
+
+use crate::sys;
 
 pub mod users;
 
@@ -53,6 +55,8 @@ pub enum Refusal {
         /// Who we are.
         ourselves: String,
     },
+    /// It is another user, and this system has no way for us to become another user.
+    NeedsLinux,
     /// The user database did not answer.
     Lookup(io::Error),
 }
@@ -65,6 +69,7 @@ impl fmt::Display for Refusal {
             Refusal::NotRoot { ourselves } => {
                 write!(f, "only root can become another user, and mainspring was started by {ourselves}")
             }
+            Refusal::NeedsLinux => write!(f, "mainspring can become another user on Linux alone"),
             Refusal::Lookup(error) => write!(f, "the user database does not answer: {error}"),
         }
     }
@@ -106,7 +111,8 @@ impl Account {
         let gid = group.unwrap_or(user.gid);
         let c_name = CString::new(user.name.clone()).expect("the name came from a C string");
         // The user's own group is among them only if it is this one, or the user is listed as a member of it.
-        let groups = getgrouplist(&c_name, gid).map_err(|error| Refusal::Lookup(error.into()))?;
+        let groups = sys::groups(&c_name, gid).ok_or(Refusal::NeedsLinux)?;
+        let groups = groups.map_err(|error| Refusal::Lookup(error.into()))?;
         let identity = Identity { uid: user.uid, gid, groups };
         Ok(Account { name: user.name, home: user.dir, identity: Some(identity) })
     }

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::Uid;
 
-use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk, mode};
+use crate::sys::mode;
+use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk};
 
 /// A folder that was looked at.
 #[derive(Debug)]

@@ -28,4 +28,5 @@ pub mod regular;
 mod scratch;
 pub mod socket;
 pub mod spool;
+pub mod sys;
 pub mod walk;

@@ -17,9 +17,8 @@
 //! Source: open(2); F_SETLEASE in fcntl(2).
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Permissions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -27,7 +26,8 @@ use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::Uid;
 
-use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk, hold, kind, mode, way_to};
+use crate::sys::{FOLDER, link_count, mode};
+use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk, hold, kind};
 
 /// The permission bit that lets everybody write.
 const ALL_MAY_WRITE: u32 = 0o002;
@@ -98,7 +98,7 @@ pub fn open_regular(path: &Path) -> io::Result<Regular> {
         return Err(io::Error::other("it was replaced while it was opened"));
     }
     let doubt = walk.doubt(Some(opened.st_uid));
-    let (uid, mode, link_count) = (opened.st_uid, mode(&opened), opened.st_nlink);
+    let (uid, mode, link_count) = (opened.st_uid, mode(&opened), link_count(&opened));
     Ok(Regular { file: file.into(), path: walk.path, uid, mode, link_count, doubt })
 }
 
@@ -109,11 +109,11 @@ pub fn open_regular(path: &Path) -> io::Result<Regular> {
 ///
 /// The operating system's.
 pub fn close_to_others(folder: &Path, name: &str) -> io::Result<()> {
-    let folder = open(folder, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
-    let Some(held) = hold(&folder, OsStr::new(name))? else { return Ok(()) };
-    let found = fstat(&held)?;
-    if kind(&found) == SFlag::S_IFREG && found.st_nlink == 1 && mode(&found) & OF_OTHERS != 0 {
-        fs::set_permissions(way_to(&held), Permissions::from_mode(mode(&found) & !OF_OTHERS))?;
+    let folder = open(folder, FOLDER, Mode::empty())?;
+    let Some(entry) = hold(&folder, OsStr::new(name))? else { return Ok(()) };
+    let found = &entry.found;
+    if kind(found) == SFlag::S_IFREG && found.st_nlink == 1 && mode(found) & OF_OTHERS != 0 {
+        entry.set_mode(mode(found) & !OF_OTHERS)?;
     }
     Ok(())
 }
@@ -122,7 +122,9 @@ pub fn close_to_others(folder: &Path, name: &str) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::scratch;
+    use std::fs::{self, Permissions};
     use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::fs::symlink;
 
     fn folder(name: &str) -> PathBuf {

@@ -29,13 +29,15 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, open, openat, readlinkat};
+use nix::fcntl::{open, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
 use nix::unistd::Uid;
+
+use crate::sys::{Entry, FOLDER, mode};
 
 /// The most links that are followed for one path: as many as Linux follows.
 const MAX_LINKS: usize = 40;
@@ -184,19 +186,18 @@ impl Walk {
     pub(crate) fn run(&mut self, end: End) -> io::Result<FileStat> {
         while let Some(step) = self.rest.pop() {
             if step == ".." {
-                self.enter(openat(&self.folder, "..", folder_flags(), Mode::empty())?)?;
+                self.enter(openat(&self.folder, "..", FOLDER, Mode::empty())?)?;
                 self.path.pop();
                 continue;
             }
-            let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-            let entry = openat(&self.folder, step.as_os_str(), flags, Mode::empty())?;
-            let found = fstat(&entry)?;
+            let entry = Entry::at(&self.folder, &step)?;
+            let found = entry.found;
             self.judge_folder(kind(&found) == SFlag::S_IFLNK);
             self.judge_entry(&step, &found);
             match kind(&found) {
                 SFlag::S_IFLNK => self.follow(&entry)?,
                 SFlag::S_IFDIR => {
-                    self.enter(entry)?;
+                    self.enter(entry.into_folder()?)?;
                     self.path.push(&step);
                 }
                 kind if self.rest.is_empty() && end.kind() == kind => {
@@ -231,9 +232,9 @@ impl Walk {
         Ok(())
     }
 
-    fn follow(&mut self, link: &OwnedFd) -> io::Result<()> {
+    fn follow(&mut self, link: &Entry) -> io::Result<()> {
         self.links_left = self.links_left.checked_sub(1).ok_or(Errno::ELOOP)?;
-        let target = readlinkat(link, OsStr::new(""))?;
+        let target = link.target()?;
         let target = Path::new(&target);
         if target.is_absolute() {
             self.enter(root()?)?;
@@ -281,31 +282,18 @@ impl Walk {
     }
 }
 
-fn folder_flags() -> OFlag {
-    OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC
-}
-
 /// What has this name in a folder, whatever it is, without following it; `None` if nothing has.
-pub(crate) fn hold(folder: impl AsFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
-    match openat(folder, name, OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty()) {
+pub(crate) fn hold(folder: impl AsFd, name: &OsStr) -> io::Result<Option<Entry>> {
+    match Entry::at(folder, name) {
         Err(Errno::ENOENT) => Ok(None),
         other => Ok(Some(other?)),
     }
 }
 
-/// A path to what a descriptor holds, whatever its name leads to meanwhile: see proc_pid_fd(5).
-pub(crate) fn way_to(held: &OwnedFd) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()))
-}
-
 fn root() -> io::Result<OwnedFd> {
-    Ok(open("/", folder_flags(), Mode::empty())?)
+    Ok(open("/", FOLDER, Mode::empty())?)
 }
 
 pub(crate) fn kind(found: &FileStat) -> SFlag {
     SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT
-}
-
-pub(crate) fn mode(found: &FileStat) -> u32 {
-    found.st_mode & 0o7777
 }

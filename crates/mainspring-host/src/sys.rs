@@ -1,0 +1,88 @@
+//! Calls of the operating system that differ, behind one seam with two implementations.
+//!
+//! | | `linux` | `posix` |
+//! |---|---|---|
+//! | an entry of a folder | held by a descriptor (`O_PATH`) | its name in the folder that is held, and what stood there |
+//! | its opening as a folder, its link | by the descriptor | by the name, and refused if something else stands there now |
+//! | a connection to it | by the descriptor | by its path; one to another user's server is closed without a word |
+//! | its mode | by the descriptor | by the name, without following a link, in a folder that was judged |
+//! | a new socket | has its mode before it has a name | gets it before it listens: no client can connect in between |
+//! | a socket whose path is too long | is bound by the descriptor of its folder | refused |
+//! | the groups of another user | `getgrouplist` | none, so that no process becomes another user |
+//!
+//! With `--cfg mainspring_posix` Linux has the second one too, but for users: so its tests run here.
+//!
+//! Cost: a system call or two for each.
+//!
+//! It judges nothing: see [`walk`](crate::walk).
+//!
+//! Source: open(2), `O_PATH`; unix(7), `SO_PEERCRED`; getpeereid(3) and open(2), `O_SEARCH`, of macOS.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::unix::net::UnixStream;
+
+use nix::sys::stat::FileStat;
+use nix::unistd::Gid;
+
+#[cfg(all(target_os = "linux", not(mainspring_posix)))]
+mod linux;
+#[cfg(all(target_os = "linux", not(mainspring_posix)))]
+pub(crate) use linux::{Entry, FOLDER, MAX_ADDRESS_BYTES, new_socket, way_into};
+#[cfg(any(not(target_os = "linux"), mainspring_posix))]
+mod posix;
+#[cfg(any(not(target_os = "linux"), mainspring_posix))]
+pub(crate) use posix::{Entry, FOLDER, MAX_ADDRESS_BYTES, new_socket, way_into};
+
+/// The number of the user at the other end of a connection, when it was made.
+///
+/// # Errors
+/// The operating system's.
+#[cfg(target_os = "linux")]
+pub fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
+    use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+    Ok(getsockopt(stream, PeerCredentials)?.uid())
+}
+
+/// The number of the user at the other end of a connection, when it was made.
+///
+/// # Errors
+/// The operating system's.
+#[cfg(not(target_os = "linux"))]
+pub fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
+    Ok(nix::unistd::getpeereid(stream)?.0.as_raw())
+}
+
+/// The name of this machine; empty if it is not known.
+pub fn host_name() -> String {
+    let name = nix::unistd::gethostname().unwrap_or_default();
+    name.to_string_lossy().trim().to_owned()
+}
+
+/// The groups of a user; `None` where no process becomes another user.
+#[cfg(target_os = "linux")]
+pub(crate) fn groups(name: &CStr, primary: Gid) -> Option<nix::Result<Vec<Gid>>> {
+    Some(nix::unistd::getgrouplist(name, primary))
+}
+
+/// The groups of a user; `None` where no process becomes another user.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn groups(_: &CStr, _: Gid) -> Option<nix::Result<Vec<Gid>>> {
+    None
+}
+
+/// The permission bits.
+pub(crate) fn mode(found: &FileStat) -> u32 {
+    fn wide(bits: impl Into<u32>) -> u32 {
+        bits.into()
+    }
+    wide(found.st_mode) & 0o7777
+}
+
+/// How many names it has.
+pub(crate) fn link_count(found: &FileStat) -> u64 {
+    fn wide(count: impl Into<u64>) -> u64 {
+        count.into()
+    }
+    wide(found.st_nlink)
+}
