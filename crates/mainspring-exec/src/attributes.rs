@@ -16,14 +16,12 @@
 //! PR_SET_NO_NEW_PRIVS(2const).
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, open};
-use nix::sys::prctl::{set_no_new_privs, set_pdeathsig};
 use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::Signal;
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::{Pid, getppid, write};
+use nix::unistd::Pid;
 use rustix::process::setpriority_process;
 
+use crate::kernel;
 use mainspring_action::names::{LIMIT_NAMES, OnServerDeath};
 use mainspring_action::process::ProcessBody;
 
@@ -48,13 +46,16 @@ impl Attributes {
     /// Those of a body.
     ///
     /// # Errors
-    /// What the body names and this version does not know.
+    /// What the body names and this version does not know, or this system does not have.
     pub fn of(body: &ProcessBody) -> Result<Attributes, String> {
+        if let Some(key) = needs_linux(body).filter(|_| !kernel::KEEPS_ALL) {
+            return Err(format!("{key} needs Linux"));
+        }
         Ok(Attributes {
             nice: body.nice,
             limits: body.limits.iter().map(limit).collect::<Result<_, _>>()?,
             oom_score_adj: body.oom_score_adj.map(|score| score.to_string()),
-            umask: body.umask.map(Mode::from_bits_truncate),
+            umask: body.umask.map(|bits| Mode::from_bits_truncate(bits as libc::mode_t)),
             on_server_death: body
                 .on_server_death
                 .as_deref()
@@ -64,6 +65,19 @@ impl Attributes {
             no_new_privileges: body.no_new_privileges,
         })
     }
+}
+
+/// The first key of a body that only Linux can keep.
+fn needs_linux(body: &ProcessBody) -> Option<&'static str> {
+    let dies = body.on_server_death.as_deref().and_then(OnServerDeath::from_name);
+    let keys = [
+        ("oom_score_adj", body.oom_score_adj.is_some()),
+        ("no_new_privileges", body.no_new_privileges),
+        ("on_server_death", dies == Some(OnServerDeath::Kill)),
+        ("memory_max", body.memory_max.is_some()),
+        ("cpu_max", body.cpu_max.is_some()),
+    ];
+    keys.into_iter().find_map(|(key, is_asked)| is_asked.then_some(key))
 }
 
 /// When a child sets an attribute.
@@ -95,14 +109,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "oom_score_adj",
         when: SetPhase::BeforeUser,
-        set: |of, _| of.oom_score_adj.as_deref().map_or(Ok(()), set_oom_score),
+        set: |of, _| of.oom_score_adj.as_deref().map_or(Ok(()), kernel::set_oom_score),
     },
     Setting { key: "umask", when: SetPhase::AfterUser, set: |of, _| set_umask(of.umask) },
     Setting { key: "on_server_death", when: SetPhase::AfterUser, set: |of, server| die_with(of, server) },
     Setting {
         key: "no_new_privileges",
         when: SetPhase::AfterUser,
-        set: |of, _| if of.no_new_privileges { set_no_new_privs() } else { Ok(()) },
+        set: |of, _| if of.no_new_privileges { kernel::set_no_new_privs() } else { Ok(()) },
     },
 ];
 
@@ -116,22 +130,15 @@ fn set_umask(mask: Option<Mode>) -> Result<(), Errno> {
     Ok(())
 }
 
-fn set_oom_score(text: &str) -> Result<(), Errno> {
-    let file = open(c"/proc/self/oom_score_adj", OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
-    write(&file, text.as_bytes()).map(drop)
-}
-
 fn set_limit(limit: &Limit) -> Result<(), Errno> {
     setrlimit(limit.resource, limit.value, limit.value)
 }
 
 fn die_with(attributes: &Attributes, server: Pid) -> Result<(), Errno> {
-    if attributes.on_server_death == OnServerDeath::Leave {
-        return Ok(());
+    match attributes.on_server_death {
+        OnServerDeath::Leave => Ok(()),
+        OnServerDeath::Kill => kernel::die_with(server),
     }
-    set_pdeathsig(Signal::SIGKILL)?;
-    // The server may have died before that.
-    if getppid() == server { Ok(()) } else { Err(Errno::ESRCH) }
 }
 
 /// A resource limit, soft and hard alike.
@@ -144,20 +151,40 @@ pub struct Limit {
 }
 
 /// What the names of [`LIMIT_NAMES`] are to the kernel, in the same order.
-const RESOURCES: [Resource; LIMIT_NAMES.len()] = [
-    Resource::RLIMIT_CPU,
-    Resource::RLIMIT_FSIZE,
-    Resource::RLIMIT_DATA,
-    Resource::RLIMIT_STACK,
-    Resource::RLIMIT_CORE,
-    Resource::RLIMIT_AS,
-    Resource::RLIMIT_NOFILE,
-    Resource::RLIMIT_NPROC,
-    Resource::RLIMIT_MEMLOCK,
+const RESOURCES: [Option<Resource>; LIMIT_NAMES.len()] = [
+    Some(Resource::RLIMIT_CPU),
+    Some(Resource::RLIMIT_FSIZE),
+    Some(Resource::RLIMIT_DATA),
+    Some(Resource::RLIMIT_STACK),
+    Some(Resource::RLIMIT_CORE),
+    Some(Resource::RLIMIT_AS),
+    Some(Resource::RLIMIT_NOFILE),
+    kernel::PROCESSES,
+    kernel::LOCKED_BYTES,
 ];
 
 fn limit((name, value): &(String, u64)) -> Result<Limit, String> {
     let index = LIMIT_NAMES.iter().position(|known| known == name);
     let index = index.ok_or_else(|| format!("there is no limit called {name}"))?;
-    Ok(Limit { resource: RESOURCES[index], value: *value })
+    let resource = RESOURCES[index].ok_or_else(|| format!("the limit {name} needs Linux"))?;
+    Ok(Limit { resource, value: *value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_cannot_be_kept_is_named() {
+        let usual = ProcessBody::default();
+        assert_eq!(needs_linux(&usual), None);
+        let leave = ProcessBody { on_server_death: Some("leave".to_owned()), ..usual.clone() };
+        assert_eq!(needs_linux(&leave), None);
+        let kill = ProcessBody { on_server_death: Some("kill".to_owned()), ..usual.clone() };
+        assert_eq!(needs_linux(&kill), Some("on_server_death"));
+        let memory = ProcessBody { memory_max: Some(1 << 20), ..usual };
+        assert_eq!(needs_linux(&memory), Some("memory_max"));
+        let said = Attributes::of(&memory).map(drop);
+        assert_eq!(said, if kernel::KEEPS_ALL { Ok(()) } else { Err("memory_max needs Linux".to_owned()) });
+    }
 }

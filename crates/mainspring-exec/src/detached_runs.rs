@@ -17,21 +17,24 @@
 //!
 //! Source: pidfd_open(2).
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::thread;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
 
+use crate::kernel::EndWatch;
 use crate::pipe::{InputPipe, OutputPipe, READ_BYTES};
+
+/// How long a program may have ended that nothing tells of, in milliseconds, until it is reaped.
+const LOOK_INTERVAL_MS: u16 = 1_000;
 
 /// What the server still has of a detached run.
 #[derive(Debug)]
 pub(crate) struct DetachedRun {
     /// The program, until it is reaped. `None` too where the kernel has no such descriptor: then it is reaped
     /// when the server ends.
-    pub(crate) program: Option<OwnedFd>,
+    pub(crate) program: Option<EndWatch>,
     pub(crate) input: Option<InputPipe>,
     pub(crate) outputs: [OutputPipe; 2],
 }
@@ -62,7 +65,9 @@ fn wait(detached: &[DetachedRun]) -> Result<Vec<RawFd>, Errno> {
     let writable = detached.iter().filter_map(|run| run.input.as_ref()?.fd());
     let mut fds: Vec<PollFd<'_>> =
         readable.chain(writable.map(|fd| PollFd::new(fd, PollFlags::POLLOUT))).collect();
-    match poll(&mut fds, PollTimeout::NONE) {
+    let is_asked = |run: &DetachedRun| run.program.as_ref().is_some_and(|program| program.fd().is_none());
+    let wait = if detached.iter().any(is_asked) { LOOK_INTERVAL_MS.into() } else { PollTimeout::NONE };
+    match poll(&mut fds, wait) {
         Err(Errno::EINTR) => Ok(Vec::new()),
         Err(error) => Err(error),
         Ok(_) => {
@@ -74,7 +79,7 @@ fn wait(detached: &[DetachedRun]) -> Result<Vec<RawFd>, Errno> {
 
 impl DetachedRun {
     fn readable(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let program = self.program.as_ref().map(AsFd::as_fd);
+        let program = self.program.as_ref().and_then(EndWatch::fd);
         program.into_iter().chain(self.outputs.iter().filter_map(OutputPipe::fd))
     }
 
@@ -86,10 +91,7 @@ impl DetachedRun {
         for output in self.outputs.iter_mut().filter(|output| output.fd().is_some_and(is_ready)) {
             output.read_bytes(buffer, &mut |_| {});
         }
-        if let Some(program) = self.program.take_if(|program| is_ready(program.as_fd())) {
-            // It has ended, so this does not wait. Where it was reaped by others there is nothing to do.
-            let _ = waitid(Id::PIDFd(program.as_fd()), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG);
-        }
+        self.program.take_if(|program| program.fd().is_none_or(is_ready) && program.reap());
     }
 
     fn is_over(&self) -> bool {

@@ -40,6 +40,7 @@ use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::{Pid, setsid};
 
 use crate::clock::boot_time;
+use crate::kernel;
 use crate::spec::ProcessSpec;
 use mainspring_action::names::{OnLeaseLoss, OnServerDeath};
 
@@ -189,7 +190,7 @@ fn line_added(number: u32, group: &Group) -> String {
 }
 
 fn spawn() -> io::Result<(Child, ChildStdin)> {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(kernel::own_program()?);
     command.arg0("mainspring-keeper").arg(COMMAND).env_clear();
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn()?;

@@ -15,7 +15,7 @@
 //!
 //! Does not know jobs, schedules or stores: what is started and ended is named by its caller's own keys.
 //!
-//! The only code of the program that is not safe is in `sys.rs`.
+//! The only code of the program that is not safe is in `sys.rs`, and in `kernel` for it.
 
 #![deny(unsafe_code)]
 
@@ -31,6 +31,7 @@ mod detached_runs;
 mod env_file;
 pub mod executor;
 pub mod keeper;
+mod kernel;
 mod launch;
 pub mod mask;
 pub mod notifier;

@@ -20,9 +20,9 @@
 
 use std::fs;
 
-use nix::sys::prctl;
 use nix::unistd::Pid;
 
+use crate::kernel;
 use crate::sys;
 
 /// Reaps the orphans that fall to this process.
@@ -47,7 +47,7 @@ impl Orphans {
     /// `None` where none fall to this process: it is not the first of its container, and has not asked for
     /// them.
     pub fn of_ours() -> Option<Orphans> {
-        let fall_to_us = Pid::this().as_raw() == 1 || prctl::get_child_subreaper().unwrap_or(false);
+        let fall_to_us = Pid::this().as_raw() == 1 || kernel::is_subreaper();
         fall_to_us.then(Orphans::default)
     }
 

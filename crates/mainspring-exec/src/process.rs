@@ -24,15 +24,14 @@ use std::process::ExitStatus;
 use std::time::Duration;
 use std::{fmt, io};
 
-use nix::fcntl::OFlag;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::signal::{SigSet, Signal, kill, killpg};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, killpg};
 use nix::sys::stat::{SFlag, fstat};
-use nix::sys::time::TimeSpec;
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::{Pid, fchown, pipe2};
+use nix::sys::wait::waitpid;
+use nix::unistd::{Pid, fchown};
 
 use crate::attributes::SETTINGS;
+use crate::kernel::EndWatch;
 use crate::launch;
 use crate::mask::Masks;
 use crate::secret::SecretError;
@@ -98,7 +97,10 @@ impl Process {
         let (environment, masks) = launch::environment(spec, variables).map_err(StartError::Secret)?;
         let launch = launch::launch(spec, &environment)
             .map_err(|error| StartError::Program(spec.program.clone(), error))?;
-        let pipe = || pipe2(OFlag::O_CLOEXEC).map_err(|error| StartError::Pipe(error.into()));
+        let pipe = || match io::pipe() {
+            Ok((reader, writer)) => Ok((OwnedFd::from(reader), OwnedFd::from(writer))),
+            Err(error) => Err(StartError::Pipe(error)),
+        };
         let (stdout, its_stdout) = pipe()?;
         let (stderr, its_stderr) = pipe()?;
         let (its_stdin, stdin) = match spec.input {
@@ -126,7 +128,7 @@ impl Process {
         if let Some(error) = process.failed.take() {
             // It is about to end, unless its user has stopped it.
             let _ = kill(pid, Signal::SIGKILL);
-            let _ = waitid(Id::Pid(pid), WaitPidFlag::WEXITED);
+            let _ = waitpid(pid, None);
             return Err(error);
         }
         Ok((process, Streams { stdin, stdout, stderr }, masks))
@@ -147,14 +149,11 @@ impl Process {
     pub fn outcome(&mut self) -> Option<Outcome> {
         self.hear_of_start(Duration::ZERO);
         let group = self.group?;
-        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-        let outcome = match waitid(Id::Pid(group), flags) {
-            Ok(WaitStatus::Exited(_, code)) => Outcome::Exited(code),
-            Ok(WaitStatus::Signaled(_, signal, _)) => Outcome::Killed(signal as i32),
-            Ok(_) => return None,
-            // nix has no name for real-time signals and reports an error for them; the plain wait knows the
-            // number.
-            Err(_) => {
+        let outcome = match sys::ended(group)? {
+            (libc::CLD_EXITED, code) => Outcome::Exited(code),
+            (_, signal @ 1..) => Outcome::Killed(signal),
+            // macOS does not say the signal here; the plain wait knows it.
+            _ => {
                 let status = sys::reap(group)?;
                 self.group = None;
                 Outcome::from(status)
@@ -168,7 +167,9 @@ impl Process {
         let Some((mut failure, named)) = self.starting.take() else { return };
         let mut fds = [PollFd::new(failure.as_fd(), PollFlags::POLLIN)];
         // No signal cuts the wait short: another child may end just now.
-        let heard = ppoll(&mut fds, Some(TimeSpec::from_duration(wait)), Some(SigSet::all()));
+        let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
+        let heard = poll(&mut fds, PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX));
+        let _ = before.and_then(|before| before.thread_set_mask());
         if !heard.is_ok_and(|count| 0 < count) {
             self.starting = Some((failure, named));
             return;
@@ -191,11 +192,10 @@ impl Process {
         }
     }
 
-    /// Gives up the right to signal the group, and returns what becomes readable when the program has ended,
-    /// by which it is reaped. `None` if it is reaped, or on a kernel before 5.3.
-    pub(crate) fn leave(self) -> Option<OwnedFd> {
-        let pid = rustix::process::Pid::from_raw(self.group?.as_raw())?;
-        rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+    /// Gives up the right to signal the group, and returns what tells when the program has ended, by which it
+    /// is reaped. `None` if it is reaped, or on a kernel before 5.3.
+    pub(crate) fn leave(self) -> Option<EndWatch> {
+        EndWatch::of(self.group?)
     }
 
     /// Frees the number of a program that has ended; harmless before that.

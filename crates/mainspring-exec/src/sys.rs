@@ -1,4 +1,4 @@
-//! A child from fork to exec: with its own `inherited`, the only unsafe code of this crate.
+//! A child from fork to exec: with `kernel`, the only unsafe code of this crate.
 //!
 //! ```text
 //! sigaction, sigprocmask   no signal is handled, ignored or held back: until then, and from before the fork, all are held back
@@ -36,8 +36,6 @@
 //! Source: setsid(2), TIOCSTI(2const), initgroups(3), setuid(2), setpriority(2), PR_SET_PDEATHSIG(2const),
 //! close_range(2), sigaction(2), execvp(3), signal-safety(7).
 
-mod inherited;
-
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -46,13 +44,12 @@ use std::process::ExitStatus;
 use std::ptr::null;
 
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
-use nix::sys::prctl::set_dumpable;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
-use nix::unistd::{Pid, chdir, getpid, pipe2, setgid, setgroups, setsid, setuid};
+use nix::unistd::{Pid, chdir, getpid, setsid};
 
 use crate::attributes::{Attributes, SETTINGS, SetPhase};
+use crate::kernel;
 use mainspring_host::accounts::Identity;
 
 /// The shell for a program that says no interpreter, as execvp(3) has it.
@@ -131,7 +128,7 @@ pub(crate) fn start(
     streams: [BorrowedFd<'_>; 3],
     cgroup: Option<BorrowedFd<'_>>,
 ) -> io::Result<(Pid, OwnedFd)> {
-    let (failure, failure_writer) = pipe2(OFlag::O_CLOEXEC)?;
+    let (failure, failure_writer) = io::pipe()?;
     let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
         texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
     };
@@ -148,8 +145,7 @@ pub(crate) fn start(
         script,
         environment: pointers(&launch.environment),
         changed: changed_signals(),
-        files_max: getrlimit(Resource::RLIMIT_NOFILE)
-            .map_or(libc::c_int::MAX, |(soft, _)| libc::c_int::try_from(soft).unwrap_or(libc::c_int::MAX)),
+        files_max: kernel::descriptors_max(),
         server: getpid(),
     };
     let kept = child.streams.iter().chain([&child.failure]);
@@ -173,7 +169,7 @@ pub(crate) fn start(
                 libc::_exit(1)
             }
         }
-        pid => Ok((Pid::from_raw(pid), failure)),
+        pid => Ok((Pid::from_raw(pid), failure.into())),
     };
     // It cannot fail where it did not before; a child that was forked is answered for.
     let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None);
@@ -197,18 +193,31 @@ pub(crate) fn reap(pid: Pid) -> Option<ExitStatus> {
 }
 
 /// The child that is named first of those that have ended. It is not waited for, and named again.
-#[expect(unsafe_code, reason = "nix has no number for the end by a real-time signal")]
 pub(crate) fn first_ended() -> Option<u32> {
+    Some(look(libc::P_ALL, 0)?.0)
+}
+
+/// How a child has ended, with what is known of it: its exit code, or its signal, which is 0 where the
+/// system does not say it before it is waited for. It is not waited for.
+pub(crate) fn ended(pid: Pid) -> Option<(libc::c_int, libc::c_int)> {
+    let (_, code, status) = look(libc::P_PID, pid.as_raw().cast_unsigned())?;
+    Some((code, status))
+}
+
+/// The number of a child that has ended, the cause and the status.
+#[expect(unsafe_code, reason = "nix has no waitid on macOS, and no number for the end by a real-time signal")]
+fn look(which: libc::idtype_t, number: libc::id_t) -> Option<(u32, libc::c_int, libc::c_int)> {
     // SAFETY: all zeroes is a valid siginfo_t, to which waitid writes; it has the number of a process, or 0.
-    let pid = unsafe {
+    let (pid, code, status) = unsafe {
         let mut found: libc::siginfo_t = std::mem::zeroed();
         let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        if libc::waitid(libc::P_ALL, 0, &raw mut found, flags) != 0 {
+        if libc::waitid(which, number, &raw mut found, flags) != 0 {
             return None;
         }
-        found.si_pid()
+        (found.si_pid(), found.si_code, found.si_status())
     };
-    u32::try_from(pid).ok().filter(|&pid| 0 < pid)
+    let pid = u32::try_from(pid).ok().filter(|&pid| 0 < pid)?;
+    Some((pid, code, status))
 }
 
 /// What the child needs, computed before the fork.
@@ -253,25 +262,17 @@ impl Child<'_> {
         setsid().map_err(of(Step::Settings))?;
         self.take_descriptors().map_err(of(Step::Settings))?;
         if launch.identity.is_some() {
-            // While still root: its keyring counts against no quota of the user's.
-            inherited::leave_keyring().map_err(of(Step::User))?;
+            kernel::leave_server().map_err(of(Step::User))?;
             if launch.is_shielded {
-                inherited::drop_shield();
+                kernel::drop_shield();
             }
-            inherited::drop_precedence();
-            inherited::drop_habits();
         }
         if let Some((soft, hard)) = launch.files {
             setrlimit(Resource::RLIMIT_NOFILE, soft, hard).map_err(of(Step::Settings))?;
         }
         self.set(SetPhase::BeforeUser)?;
         if let Some(identity) = &launch.identity {
-            setgroups(&identity.groups).map_err(of(Step::User))?;
-            setgid(identity.gid).map_err(of(Step::User))?;
-            setuid(identity.uid).map_err(of(Step::User))?;
-            inherited::drop_capabilities().map_err(of(Step::User))?;
-            // Its memory is the server's until the program is executed, and its user can make that last.
-            set_dumpable(false).map_err(of(Step::User))?;
+            kernel::become_user(identity).map_err(of(Step::User))?;
         }
         if let Err(error) = chdir(launch.directory.as_c_str()) {
             let other = launch.directory_else.as_deref();
@@ -289,7 +290,7 @@ impl Child<'_> {
     }
 
     /// Keeps its standard streams and the pipe for its failure, which ends with exec, and closes all others.
-    #[expect(unsafe_code, reason = "nix's dup2 wants to own what it is given, and it has no close_range")]
+    #[expect(unsafe_code, reason = "nix's dup2 wants to own what it is given, and so does its close")]
     fn take_descriptors(&self) -> Result<(), Errno> {
         for (target, stream) in (0..).zip(self.streams) {
             // SAFETY: dup2 takes two numbers. The target is one of this child's standard streams, which
@@ -300,10 +301,10 @@ impl Child<'_> {
             // SAFETY: the calls take numbers, and an empty range is left out. What is closed here is open in
             // the parent still, and nothing in this child uses it or drops it.
             unsafe {
-                if last < first || libc::syscall(libc::SYS_close_range, first, last, 0) == 0 {
+                if last < first || kernel::close_range(first, last) {
                     continue;
                 }
-                // A kernel before 5.9: one by one.
+                // Another system, or a kernel before 5.9: one by one.
                 for descriptor in first..self.files_max.min(last.saturating_add(1)) {
                     libc::close(descriptor);
                 }
@@ -341,7 +342,7 @@ impl Child<'_> {
 
 /// The signals whose actions are not the default ones.
 fn changed_signals() -> Vec<libc::c_int> {
-    (1..=libc::SIGRTMAX()).filter(|&signal| is_changed(signal)).collect()
+    (1..=kernel::last_signal()).filter(|&signal| is_changed(signal)).collect()
 }
 
 #[expect(unsafe_code, reason = "nix can read an action only by replacing it")]
@@ -370,26 +371,8 @@ fn hear(signals: &[libc::c_int]) -> Result<(), Errno> {
             libc::sigaction(signal, &raw const usual, std::ptr::null_mut())
         })?;
     }
-    hear_the_librarys();
+    kernel::hear_the_librarys();
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
-}
-
-/// The same for the real-time signals that the C library keeps for its threads, and lets no program ask for.
-/// This child has no thread that one of them could be for, but may have them ignored since before the server.
-#[expect(unsafe_code, reason = "the C library refuses these signals")]
-fn hear_the_librarys() {
-    /// The first real-time signal of the kernel.
-    const FIRST: libc::c_int = 32;
-    // At least as long as the kernel's structure, of which all zeroes is the default action.
-    let usual: [u64; 4] = [0; 4];
-    for signal in FIRST..libc::SIGRTMIN() {
-        // SAFETY: the kernel reads an action from memory of ours, and writes none. This child has one thread,
-        // which executes another program or ends.
-        unsafe {
-            let no_action: *const u64 = null();
-            libc::syscall(libc::SYS_rt_sigaction, signal, usual.as_ptr(), no_action, size_of::<u64>());
-        }
-    }
 }
 
 /// Enters a cgroup by its file of processes. Runs in the child.

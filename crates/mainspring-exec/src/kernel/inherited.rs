@@ -40,7 +40,7 @@ pub(super) fn leave_keyring() -> Result<(), Errno> {
 
 /// Makes the kernel choose this process as it would any other when memory is short.
 #[expect(unsafe_code, reason = "what std has for files allocates")]
-pub(super) fn drop_shield() {
+pub(crate) fn drop_shield() {
     // SAFETY: open and write read strings of this program; what fails leaves things as they are.
     unsafe {
         let file = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
