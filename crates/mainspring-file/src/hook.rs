@@ -23,7 +23,6 @@
 //! Does not send anything.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -37,6 +36,7 @@ use mainspring_action::receiver::{Receiver, percent};
 use mainspring_job::{Call, Failure, Group, Hook, JobName, Notice, NoticeKind, Outcome, RunKey, Work};
 
 use mainspring_host::accounts::Account;
+use mainspring_host::sys::host_name;
 
 use crate::plain;
 
@@ -389,8 +389,8 @@ fn ourselves() -> &'static str {
 fn host() -> &'static str {
     static HOST: OnceLock<String> = OnceLock::new();
     HOST.get_or_init(|| {
-        let read = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        if read.trim().is_empty() { "localhost".to_owned() } else { read.trim().to_owned() }
+        let name = host_name();
+        if name.is_empty() { "localhost".to_owned() } else { name }
     })
 }
 

@@ -24,15 +24,6 @@ use std::path::{Path, PathBuf};
 
 use crate::data_directory::DataDirectory;
 
-/// A number that the kernel draws when it starts: random(4).
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-
-/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it
-/// cannot be read.
-pub(crate) fn current() -> String {
-    fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).unwrap_or_default()
-}
-
 /// What the file says, and what it would have to say.
 #[derive(Clone, Debug)]
 pub(crate) struct MachineStart {

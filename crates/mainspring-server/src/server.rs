@@ -52,6 +52,7 @@ mod early_start;
 pub mod execution;
 mod feed;
 mod files;
+mod folder_watch;
 mod folders;
 mod health;
 mod host;
@@ -385,8 +386,9 @@ impl Server {
             return Ok(());
         }
         self.waits.arm(self.deadlines(now), now);
-        let wait = self.work.wait(now).into_iter().chain(self.waits.wait(now)).min();
-        let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd()];
+        let waits = [self.work.wait(now), self.waits.wait(now), self.alarm.wait(now)];
+        let wait = waits.into_iter().flatten().min();
+        let mut readable: Vec<BorrowedFd<'_>> = self.alarm.fd().into_iter().collect();
         readable.extend(self.owner.fds());
         readable.push(self.parser.as_fd());
         readable.extend(self.calls.as_ref().map(AsFd::as_fd));

@@ -16,7 +16,7 @@
 //! Source: sd_notify(3).
 
 use std::env;
-use std::os::linux::net::SocketAddrExt;
+use std::io;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 /// The variable that names the socket: a path, or `@` and an abstract name.
@@ -31,11 +31,22 @@ pub const ALIVE: &str = "WATCHDOG=1";
 /// The server ends.
 pub const STOPPING: &str = "STOPPING=1";
 
+#[cfg(target_os = "linux")]
+fn abstract_address(name: &str) -> io::Result<SocketAddr> {
+    <SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(name)
+}
+
+/// Elsewhere no socket has such a name.
+#[cfg(not(target_os = "linux"))]
+fn abstract_address(_: &str) -> io::Result<SocketAddr> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Tells the service manager, if it listens.
 pub fn tell(state: &str) {
     let Ok(name) = env::var(VARIABLE) else { return };
     let address = match name.strip_prefix('@') {
-        Some(abstract_name) => SocketAddr::from_abstract_name(abstract_name),
+        Some(name) => abstract_address(name),
         None => SocketAddr::from_pathname(&name),
     };
     let Ok(address) = address else { return };

@@ -9,9 +9,10 @@ use std::time::Duration;
 use mainspring_job::Owner;
 
 use crate::data_directory::DataDirectory;
-use crate::machine_start;
 use crate::waiting::wait_for;
+use mainspring_exec::clock::boot_id;
 use mainspring_host::directory::{Directory, DirectoryError};
+pub use mainspring_host::sys::host_name;
 
 /// How often a data directory that is in use is tried again before that is an error.
 const MAX_TRIES: usize = 100;
@@ -22,16 +23,9 @@ const TRY_INTERVAL: Duration = Duration::from_millis(10);
 /// Names the machine: machine-id(5).
 const MACHINE_ID: &str = "/etc/machine-id";
 
-const HOST_NAME: &str = "/proc/sys/kernel/hostname";
-
 /// Who owns the store, as it remembers it.
 pub fn owner() -> Owner {
-    Owner::new(format!("process {}", std::process::id())).with_machine_start(machine_start::current())
-}
-
-/// The name of this machine; empty if it is not known.
-pub fn host_name() -> String {
-    std::fs::read_to_string(HOST_NAME).unwrap_or_default().trim().to_owned()
+    Owner::new(format!("process {}", std::process::id())).with_machine_start(boot_id())
 }
 
 /// Who owns a store that several machines share, and the machine that it is on.

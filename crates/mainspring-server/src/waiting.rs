@@ -11,8 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
-use nix::sys::time::TimeSpec;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// The longest wait that is asked for: a system may refuse a time that it cannot count, and a turn in vain
 /// costs nothing.
@@ -48,13 +47,25 @@ pub fn wait_for_any(
     // That is told without being asked for.
     let left = left.iter().map(|&fd| PollFd::new(fd, PollFlags::empty()));
     let mut fds: Vec<PollFd<'_>> = readable.chain(writable).chain(left).collect();
-    match ppoll(&mut fds, wait.map(|wait| TimeSpec::from(wait.min(LONGEST))), None) {
+    match poll_for(&mut fds, wait.map(|wait| wait.min(LONGEST))) {
         Ok(0) | Err(Errno::EINTR) => Ok(Vec::new()),
         Ok(_) => {
             Ok(fds.iter().filter(|fd| fd.any() != Some(false)).map(|fd| fd.as_fd().as_raw_fd()).collect())
         }
         Err(error) => Err(error.into()),
     }
+}
+
+#[cfg(all(target_os = "linux", not(mainspring_posix)))]
+fn poll_for(fds: &mut [PollFd<'_>], wait: Option<Duration>) -> nix::Result<nix::libc::c_int> {
+    nix::poll::ppoll(fds, wait.map(nix::sys::time::TimeSpec::from), None)
+}
+
+/// The same in milliseconds, where there is no ppoll: a wait is up to one longer.
+#[cfg(any(not(target_os = "linux"), mainspring_posix))]
+fn poll_for(fds: &mut [PollFd<'_>], wait: Option<Duration>) -> nix::Result<nix::libc::c_int> {
+    let whole = wait.map(|wait| wait.as_nanos().div_ceil(1_000_000));
+    poll(fds, whole.map_or(PollTimeout::NONE, |ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX)))
 }
 
 /// Whether something can be read from a stream now, or taken from a listener.

@@ -15,14 +15,20 @@
 //!
 //! Does not repair anything: the store does.
 //!
-//! Source: inode(7); the file is held by O_PATH, whose end drops none of SQLite's locks.
+//! Source: inode(7); the file is held by O_PATH, whose end drops none of SQLite's locks. Elsewhere it is let
+//! go after the connections, which stand before it in the store.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::libc::O_PATH;
+/// How the file is held. Where there is no O_PATH it is opened, and the end of that drops SQLite's locks.
+#[cfg(all(target_os = "linux", not(mainspring_posix)))]
+const HOLD: i32 = nix::libc::O_PATH;
+#[cfg(any(not(target_os = "linux"), mainspring_posix))]
+const HOLD: i32 = 0;
 
 /// How the files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +58,7 @@ pub(super) struct InodeWatch {
 impl InodeWatch {
     /// Notes where the files of an open store are. `lock` is the path of its folder's lock.
     pub(super) fn take(store: &Path, lock: Option<&Path>) -> io::Result<InodeWatch> {
-        let held = OpenOptions::new().read(true).custom_flags(O_PATH).open(store)?;
+        let held = OpenOptions::new().read(true).custom_flags(HOLD).open(store)?;
         let noted = |path: &Path| Some((path.to_owned(), id(path)?));
         let logs = ["-wal", "-shm"].into_iter().filter_map(|end| {
             let mut path = store.as_os_str().to_owned();
@@ -60,6 +66,16 @@ impl InodeWatch {
             noted(Path::new(&path))
         });
         Ok(InodeWatch { store: store.to_owned(), held, lock: lock.and_then(noted), logs: logs.collect() })
+    }
+
+    /// Notes anew where they are, after they were opened again.
+    pub(super) fn retake(&mut self, store: &Path, lock: Option<&Path>) -> io::Result<()> {
+        let before = std::mem::replace(self, InodeWatch::take(store, lock)?);
+        if HOLD == 0 {
+            // Never closed: it may be the file that is open again. A store is repaired a few times at most.
+            let _ = before.held.into_raw_fd();
+        }
+        Ok(())
     }
 
     /// How the files are now.

@@ -24,7 +24,7 @@ use mainspring_job::StoreError;
 use rusqlite::Connection;
 
 use super::fault::mapped;
-use super::inode_watch::{FileState, InodeWatch};
+use super::inode_watch::FileState;
 use super::sqlite::{SqliteStore, connect, io_failed};
 use mainspring_host::directory::{Directory, DirectoryError};
 
@@ -130,7 +130,7 @@ impl SqliteStore {
 
     fn look_again(&mut self, note: &str) -> Result<(), StoreError> {
         let lock = self.directory.as_ref().map(|directory| directory.lock_path());
-        self.inode_watch = InodeWatch::take(&self.path, lock.as_deref()).map_err(io_failed)?;
+        self.inode_watch.retake(&self.path, lock.as_deref()).map_err(io_failed)?;
         self.notes.push(note.to_owned());
         Ok(())
     }

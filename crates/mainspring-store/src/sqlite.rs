@@ -216,6 +216,10 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
     connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
+    // On macOS a file is on the disk after F_FULLFSYNC alone; elsewhere these change nothing.
+    for flush in ["fullfsync", "checkpoint_fullfsync"] {
+        connection.pragma_update(None, flush, true).map_err(mapped)?;
+    }
     // Sorting needs no file of its own, for which there may be no room.
     connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
     schema::prepare(&mut connection)?;

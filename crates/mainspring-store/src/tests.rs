@@ -101,6 +101,9 @@ fn what_is_committed_is_in_the_files_at_once() {
     let (mut store, lease) = folder.store();
     let flushes: i64 = store.connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
     assert_eq!(flushes, 2, "FULL");
+    for pragma in ["PRAGMA fullfsync", "PRAGMA checkpoint_fullfsync"] {
+        assert!(store.connection.query_row(pragma, [], |row| row.get::<_, bool>(0)).unwrap(), "{pragma}");
+    }
     for start in [0, 100, 200] {
         store.commit(lease, &submissions(start..start + 100)).unwrap();
         // What a machine would find after a crash at this moment: the store is open, and its log is not

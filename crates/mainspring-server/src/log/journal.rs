@@ -15,6 +15,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use nix::sys::stat::fstat;
 
@@ -57,8 +58,12 @@ pub fn reads(stream: &dyn AsFd) -> bool {
 
 fn is_stream(variable: &str, stream: &dyn AsFd) -> bool {
     let Some((device, inode)) = variable.split_once(':') else { return false };
-    let named = device.parse::<u64>().ok().zip(inode.parse::<u64>().ok());
-    fstat(stream.as_fd()).is_ok_and(|stat| named == Some((stat.st_dev, stat.st_ino)))
+    fstat(stream.as_fd()).is_ok_and(|stat| is_number(device, &stat.st_dev) && is_number(inode, &stat.st_ino))
+}
+
+/// Whether a text is this number, of whatever width.
+fn is_number<N: FromStr + PartialEq>(text: &str, number: &N) -> bool {
+    text.parse::<N>().is_ok_and(|named| named == *number)
 }
 
 #[cfg(test)]

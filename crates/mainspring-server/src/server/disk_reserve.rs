@@ -17,12 +17,10 @@
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::posix_fallocate;
-use nix::sys::statvfs::statvfs;
+use nix::sys::statvfs::{Statvfs, statvfs};
 
 use super::output::remove_oldest_below;
 use crate::data_directory::DataDirectory;
@@ -73,8 +71,7 @@ impl DiskReserve {
 
     /// The room for a server that keeps nothing: no reserve helps it.
     pub(super) fn without(directory: &Path) -> DiskReserve {
-        let part =
-            statvfs(directory).map_or(0, |found| found.blocks() * found.fragment_size() / SMALLEST_PART);
+        let part = statvfs(directory).map_or(0, |found| bytes(found.blocks(), &found) / SMALLEST_PART);
         DiskReserve {
             directory: directory.to_owned(),
             reserve: Reserve::Without,
@@ -142,7 +139,15 @@ impl DiskReserve {
 /// The room in the file system of a directory, as far as it can be told.
 pub(super) fn free_bytes(directory: &Path) -> Option<u64> {
     let found = statvfs(directory).ok()?;
-    Some(found.blocks_available().saturating_mul(found.fragment_size()))
+    Some(bytes(found.blocks_available(), &found))
+}
+
+/// So many blocks of a file system, whose numbers are not everywhere as wide.
+fn bytes(blocks: impl Into<u64>, found: &Statvfs) -> u64 {
+    fn wide(count: impl Into<u64>) -> u64 {
+        count.into()
+    }
+    wide(blocks).saturating_mul(wide(found.fragment_size()))
 }
 
 /// Gives something up for a store that cannot be opened for lack of room: the reserve, or else the oldest
@@ -161,9 +166,17 @@ fn hold(path: &Path, bytes: u64) -> io::Result<()> {
     made
 }
 
+#[cfg(all(target_os = "linux", not(mainspring_posix)))]
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     let length = i64::try_from(bytes).map_err(io::Error::other)?;
-    posix_fallocate(file.as_fd(), 0, length).map_err(io::Error::from)
+    nix::fcntl::posix_fallocate(file, 0, length).map_err(io::Error::from)
+}
+
+/// The same by writing, where there is no posix_fallocate.
+#[cfg(any(not(target_os = "linux"), mainspring_posix))]
+fn allocate(mut file: &File, bytes: u64) -> io::Result<()> {
+    io::copy(&mut io::Read::take(io::repeat(0), bytes), &mut file)?;
+    file.sync_all()
 }
 
 fn is_full(error: &io::Error) -> bool {

@@ -1,7 +1,7 @@
 //! The files that are served: they are watched, read again after a change, and applied.
 //!
 //! ```text
-//! inotify on the directories ──▶ looks ──▶ watch ─┬─ at rest ──▶ read ─┬─ good ──▶ apply
+//! changes in the directories ──▶ looks ──▶ watch ─┬─ at rest ──▶ read ─┬─ good ──▶ apply
 //! a look now and then ─────────────▲               │                    └─ bad: the old set
 //! SIGHUP ──────────────────────────────────────────│────────────▶ read
 //!                                                  └─ gone for a minute ──▶ its jobs are removed
@@ -12,25 +12,23 @@
 //!
 //! The server watches directories and not files, because editors and configuration tools replace a file by
 //! another. It also watches every directory on the way to a file that has a symbolic link in it: `cur ->
-//! releases/7` and Kubernetes' `..data` change there. A look now and then finds changes that inotify does not
-//! report, as on network file systems.
+//! releases/7` and Kubernetes' `..data` change there. A look now and then finds changes that the
+//! kernel does not report, as on network file systems.
 //!
 //! Cost: a wake-up per change in those directories, and a look at each file: see [`looks`](super::looks).
-//!
-//! Source: inotify(7).
 
 use std::collections::{BTreeMap, HashSet};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobName};
-use nix::sys::inotify::{InitFlags, Inotify};
 
+use super::folder_watch::FolderWatch;
 use super::folders::Folders;
-use super::looks::{WATCHED_EVENTS, Writers, directories, look_at};
+use super::looks::{Writers, directories, look_at};
 use super::served_file::{Occasion, ServedFile};
 use super::zone_watch::{DefaultZone, ZoneWatch};
 use crate::error::Error;
@@ -61,7 +59,7 @@ pub(super) struct Due {
 pub(super) struct Files {
     pub(super) served: Vec<ServedFile>,
     reader: Reader,
-    inotify: Option<Inotify>,
+    folder_watch: FolderWatch,
     writers: Writers,
     /// Something may have changed since the last looks.
     is_disturbed: bool,
@@ -81,11 +79,10 @@ impl Files {
     /// Takes the files over, and those of folders, without reading them.
     pub(super) fn new(names: &[String], reader: Reader) -> Files {
         let (folders, names) = Folders::of(names, reader.format, reader.cron.as_ref());
-        let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
         let mut files = Files {
             served: Vec::new(),
             reader,
-            inotify,
+            folder_watch: FolderWatch::new(),
             writers: Writers::default(),
             is_disturbed: true,
             began: None,
@@ -145,21 +142,21 @@ impl Files {
         self.reader.cron.is_some()
     }
 
-    /// Takes in what inotify tells.
+    /// Takes in what is told.
     pub(super) fn look(&mut self) {
-        let Some(inotify) = &self.inotify else { return };
-        while let Ok(events) = inotify.read_events() {
-            if events.is_empty() {
+        loop {
+            let changes = self.folder_watch.read();
+            if changes.is_empty() {
                 return;
             }
-            for event in &events {
-                self.is_disturbed |= self.writers.hear(event);
-                self.zones.iter_mut().for_each(|zones| zones.hear(event));
+            for change in &changes {
+                self.is_disturbed |= self.writers.hear(change);
+                self.zones.iter_mut().for_each(|zones| zones.hear(change));
             }
         }
     }
 
-    /// Has each file looked at, whatever inotify tells.
+    /// Has each file looked at, whatever is told.
     pub(super) fn compare(&mut self) {
         self.is_disturbed = true;
     }
@@ -346,16 +343,15 @@ impl Files {
     fn watch(&mut self) {
         let paths = self.served.iter().filter(|file| !file.is_input()).map(|file| Path::new(&file.path));
         self.writers.watch(paths.clone());
-        let Some(inotify) = &self.inotify else { return };
         let in_folders: Vec<_> = self.folders.paths().map(|folder| folder.join("any")).collect();
         for directory in paths.chain(in_folders.iter().map(AsRef::as_ref)).flat_map(directories) {
-            let _ = inotify.add_watch(&directory, WATCHED_EVENTS);
+            let _ = self.folder_watch.watch(&directory);
         }
-        self.zones.iter_mut().for_each(|zones| zones.watch(inotify));
+        self.zones.iter_mut().for_each(|zones| zones.watch(&self.folder_watch));
     }
 
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.inotify.as_ref().map(AsFd::as_fd)
+        self.folder_watch.fd()
     }
 }
 

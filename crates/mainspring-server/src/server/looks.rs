@@ -2,7 +2,7 @@
 //! directories decide what it is.
 //!
 //! ```text
-//! inotify ─▶ names that were modified and not closed ─▶ Writer ─┐
+//! changes ─▶ names that were modified and not closed ─▶ Writer ─┐
 //! stat of the path, and of its folder ─▶ LookResult ──────────────────┴─▶ mainspring_file::watch
 //! ```
 //!
@@ -10,8 +10,6 @@
 //!
 //! Does not decide what becomes of a file. Does not know of a writer that opened the file before its
 //! directory was watched, nor of one on another machine.
-//!
-//! Source: inotify(7).
 
 use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
@@ -20,20 +18,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use nix::sys::inotify::{AddWatchFlags, InotifyEvent};
-
+use super::folder_watch::{FolderEvent, FolderEventKind};
 use mainspring_file::watch::{LookResult, Stamp, Writer};
 
 /// How many symbolic links a path may lead through; the kernel follows as many.
 const MAX_LINKS: usize = 40;
-
-/// What is told of each directory.
-pub(super) const WATCHED_EVENTS: AddWatchFlags = AddWatchFlags::IN_CLOSE_WRITE
-    .union(AddWatchFlags::IN_MODIFY)
-    .union(AddWatchFlags::IN_MOVED_TO)
-    .union(AddWatchFlags::IN_CREATE)
-    .union(AddWatchFlags::IN_DELETE)
-    .union(AddWatchFlags::IN_ATTRIB);
 
 /// What stat says of a path. `device` is the file system of its folder when the file was seen last.
 pub(super) fn look_at(path: &Path, device: Option<u64>) -> LookResult {
@@ -87,22 +76,22 @@ impl Writers {
         self.open.retain(|name| self.names.contains(name));
     }
 
-    /// Takes in what inotify tells. Returns whether it is a sign that something may have changed.
-    pub(super) fn hear(&mut self, event: &InotifyEvent) -> bool {
-        if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {
+    /// Takes in what is told. Returns whether it is a sign that something may have changed.
+    pub(super) fn hear(&mut self, change: &FolderEvent) -> bool {
+        if change.kind == FolderEventKind::Overflow {
             self.open.clear();
             return true;
         }
-        let Some(name) = &event.name else { return true };
+        let Some(name) = &change.name else { return true };
         let is_known = self.names.contains(name);
-        if event.mask.contains(AddWatchFlags::IN_MODIFY) {
+        if change.kind == FolderEventKind::Modified {
             if is_known {
                 self.open.insert(name.clone());
             }
             // A file beside them, such as a log.
             return is_known;
         }
-        if !event.mask.contains(AddWatchFlags::IN_ATTRIB) {
+        if change.kind != FolderEventKind::Attributes {
             self.open.remove(name);
         }
         true

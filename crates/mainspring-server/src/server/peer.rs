@@ -18,9 +18,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use mainspring_host::sys::peer_uid;
 use mainspring_job::Audit;
-use nix::sys::socket::sockopt::{PeerCredentials, SndBuf};
-use nix::sys::socket::{getsockopt, setsockopt};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::SndBuf;
 
 use super::feed::Feed;
 use super::rate::Bucket;
@@ -113,7 +114,7 @@ impl Peer {
         stream.set_nonblocking(true)?;
         // A socket with less room is slower, and as good.
         let _ = setsockopt(&stream, SndBuf, &SEND_ROOM_BYTES);
-        let uid = getsockopt(&stream, PeerCredentials).ok().map(|found| found.uid());
+        let uid = peer_uid(&stream).ok();
         Ok(Peer {
             number,
             stream,

@@ -25,9 +25,9 @@ use super::zone_watch::ZoneWatch;
 use super::{Server, polling};
 use crate::error::Error;
 use crate::log::Level;
-use crate::machine_start::{self, MachineStart};
+use crate::machine_start::MachineStart;
 use crate::waiting::wait_for;
-use mainspring_exec::clock::Moment;
+use mainspring_exec::clock::{Moment, boot_id};
 use mainspring_file::cron_places::CronPlaces;
 
 /// How long the end waits for a store that does not answer: what is not on disk then is recorded as abandoned
@@ -74,7 +74,7 @@ impl Server {
             return;
         }
         let of_cron = self.files.reader().cron.as_ref().map(CronPlaces::reboot);
-        let start = MachineStart::new(&self.data, machine_start::current()).with_cron(of_cron);
+        let start = MachineStart::new(&self.data, boot_id()).with_cron(of_cron);
         match start.is_served() {
             true => self.owner.skip_boot(),
             false => self.machine_start = Some(start),

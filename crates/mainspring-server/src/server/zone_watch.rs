@@ -1,17 +1,14 @@
 //! The watch of the zone files: what tells of a change, and what people are told of it.
 //!
-//! Cost: an inotify watch for each folder of the zone files, about twenty.
+//! Cost: a watch for each folder of the zone files, about twenty.
 //!
 //! Does not read the files: `zones` beside it does.
-//!
-//! Source: inotify(7).
 
 use std::collections::HashSet;
 use std::time::Duration;
 
-use nix::sys::inotify::{Inotify, InotifyEvent, WatchDescriptor};
-
-use super::looks::{WATCHED_EVENTS, directories};
+use super::folder_watch::{FolderEvent, FolderId, FolderWatch};
+use super::looks::directories;
 use mainspring_file::zone_files::ZoneFiles;
 
 /// Where the zone of jobs that name none comes from.
@@ -29,7 +26,7 @@ pub(super) struct ZoneWatch {
     files: ZoneFiles,
     /// Where the zone of jobs that name none comes from.
     pub(super) origin: DefaultZone,
-    directories: HashSet<WatchDescriptor>,
+    directories: HashSet<FolderId>,
     is_disturbed: bool,
     /// What cannot be read of the newest files.
     pub(super) trouble: Option<String>,
@@ -42,15 +39,15 @@ impl ZoneWatch {
     }
 
     /// Has the kernel tell of changes. What it does not tell is found a minute later.
-    pub(super) fn watch(&mut self, inotify: &Inotify) {
+    pub(super) fn watch(&mut self, folder_watch: &FolderWatch) {
         let directories =
             self.files.watched().iter().flat_map(|path| directories(path)).collect::<HashSet<_>>();
-        let added = directories.iter().filter_map(|path| inotify.add_watch(path, WATCHED_EVENTS).ok());
+        let added = directories.iter().filter_map(|path| folder_watch.watch(path));
         self.directories = added.collect();
     }
 
-    pub(super) fn hear(&mut self, event: &InotifyEvent) {
-        self.is_disturbed |= self.directories.contains(&event.wd);
+    pub(super) fn hear(&mut self, change: &FolderEvent) {
+        self.is_disturbed |= self.directories.contains(&change.directory);
     }
 
     pub(super) fn deadline(&self) -> Option<Duration> {

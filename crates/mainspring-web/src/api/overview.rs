@@ -106,7 +106,7 @@ pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Sta
     let times = [("started", Some(wire.started)), ("next", wire.next), ("now", Some(now))];
     Ok(Status {
         state_code: wire.state.clone(),
-        host: host(),
+        host: mainspring_host::sys::host_name(),
         next_job: next_job.map(|known| known.wire.name.clone()),
         zone: zone_name(&app.zone).to_owned(),
         tzdata: zones_version().unwrap_or_else(|| "of the program or the system".to_owned()),
@@ -121,12 +121,6 @@ pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Sta
         now,
         wire,
     })
-}
-
-/// The name of the machine, as the kernel has it.
-fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name.trim().to_owned()
 }
 
 /// The document of `doctor --json`, and what has a limit.
