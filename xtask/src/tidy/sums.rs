@@ -56,10 +56,11 @@ const ROWS: [Row; 12] = [
         assertions: 56,
     },
     // Raised: notifications that the loop has not read are one. A group in a job file has a rate. The lock of
-    // a folder came from the store, which programs without SQLite do not have.
+    // a folder came from the store, which programs without SQLite do not have. By 348, as the store by 14
+    // and the server by 143: each call that Linux alone has stands beside one of other systems.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_159,
+        lines: 11_507,
         goal: 6_800,
         bools: 0,
         assertions: 6,
@@ -68,7 +69,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_841, goal: 3_600, bools: 0, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_762,
+        lines: 4_776,
         goal: 3_600,
         bools: 3,
         assertions: 0,
@@ -76,13 +77,14 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 11_928, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 12_070, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
-    // and what answers where another plans, of which the command line had 540, and programs nothing.
-    Row { crates: &["mainspring-cluster"], lines: 1_866, goal: 1_800, bools: 0, assertions: 0 },
+    // and what answers where another plans, of which the command line had 540, and programs nothing. By
+    // 36: the progress of runs, and what comes when a loop has ended is given back.
+    Row { crates: &["mainspring-cluster"], lines: 1_879, goal: 1_800, bools: 0, assertions: 0 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
-    Row { crates: &["mainspring-web"], lines: 7_919, goal: 4_900, bools: 2, assertions: 5 },
+    Row { crates: &["mainspring-web"], lines: 7_915, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of

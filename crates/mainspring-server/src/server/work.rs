@@ -318,10 +318,11 @@ impl Work {
         all
     }
 
-    /// Lets go of all that runs whatever its state.
-    pub(super) fn close(&mut self, now: Moment, log: &mut Log<File>) {
+    /// Lets go of all that runs whatever its state. Returns what did.
+    pub(super) fn close(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptKey> {
         let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         self.execution.close(now, &mut heard);
+        self.started.keys().cloned().collect()
     }
 
     /// A child has ended: waits for what jobs have left behind.
@@ -332,11 +333,6 @@ impl Work {
     /// How many runs have a start on disk and no end.
     pub(super) fn running_count(&self) -> usize {
         self.execution.running_count() + self.early_starts.count() + self.backlog.count()
-    }
-
-    /// The attempts that have begun here and not ended.
-    pub(super) fn running(&self) -> Vec<AttemptKey> {
-        self.started.keys().cloned().collect()
     }
 
     /// How many processes there are.
@@ -488,10 +484,9 @@ mod tests {
 
     #[test]
     fn nothing_begins_at_the_end_and_all_of_it_is_given_back() {
-        let folder = scratch::path("work-end");
         let mut log = Log::new(File::open("/dev/null").unwrap());
         let commands = Commands::new(4, Users::new(Account::ourselves().unwrap())).unwrap();
-        let mut work = Work::new(Box::new(commands), folder);
+        let mut work = Work::new(Box::new(commands), scratch::path("work-end"));
         let now = Moment::now();
         let returned = |start: &Start| AttemptEnd::new(start.key.clone(), 1, Outcome::Returned);
         let early = start("early", now.after(Duration::from_millis(20)));

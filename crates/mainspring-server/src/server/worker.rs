@@ -73,8 +73,8 @@ pub enum WorkerOrder {
     /// Nothing is to start here any more.
     Leave,
     /// Nothing runs here any more, but for these, which SIGKILL has not ended. After
-    /// [`Leave`](WorkerOrder::Leave) it is the end of the worker, and what else it was to start has not begun;
-    /// after [`Lost`](MembershipNews::Lost), or a lease that ran out, the worker may join as another.
+    /// [`Leave`](WorkerOrder::Leave) it is the end of the worker, and what else it was to start has not
+    /// begun; after [`Lost`](MembershipNews::Lost), or a lease that ran out, the worker may join as another.
     Empty(Vec<AttemptKey>),
 }
 
@@ -444,8 +444,7 @@ impl WorkerLoop {
     }
 
     fn finish(mut self, now: Moment) -> Result<(), Error> {
-        let running = self.work.running();
-        self.work.close(now, &mut self.log);
+        let running = self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
         self.order(WorkerOrder::Empty(running));
         finish_log(&mut self.log, now)
