@@ -19,6 +19,9 @@ use crate::program::{conclude, is_there, is_well, succeed};
 use crate::skips::skip;
 use crate::tidy::workspace_root;
 
+/// Alertmanager looks for its templates here alone, wherever it is unpacked itself.
+const TEMPLATES: &str = "/usr/share/prometheus/alertmanager";
+
 /// Where packages are unpacked that are not to be installed.
 fn neighbours() -> PathBuf {
     workspace_root().join("target/neighbours")
@@ -133,7 +136,7 @@ const TOOLS: &[Tool] = &[
     Tool {
         way: Way::Unpacked,
         packages: &["prometheus-alertmanager"],
-        is_there: || is_unpacked("usr/bin/prometheus-alertmanager"),
+        is_there: || is_unpacked("usr/bin/prometheus-alertmanager") && Path::new(TEMPLATES).exists(),
         skipped: "what Alertmanager makes of alerts",
     },
     Tool {
@@ -187,6 +190,12 @@ fn unpack(package: &str) -> Result<(), String> {
         if path.extension().is_some_and(|ending| ending == "deb") {
             succeed(Command::new("dpkg-deb").arg("--extract").arg(&path).arg(&folder))?;
         }
+    }
+    let templates = folder.join(TEMPLATES.trim_start_matches('/'));
+    if templates.exists() && !Path::new(TEMPLATES).exists() {
+        let place = Path::new(TEMPLATES).parent().unwrap_or(Path::new("/"));
+        std::fs::create_dir_all(place).map_err(said)?;
+        succeed(Command::new("cp").arg("-r").arg(templates).arg(place))?;
     }
     Ok(())
 }

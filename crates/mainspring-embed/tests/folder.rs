@@ -1,7 +1,12 @@
 //! State on disk outlives the program.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
 
+use mainspring_embed::mainspring_job::RunKey;
+use mainspring_embed::mainspring_job::jiff::Timestamp;
 use mainspring_embed::{Bounds, Every, Options, Run};
 use serde::{Deserialize, Serialize};
 
@@ -50,24 +55,66 @@ fn a_submission_runs_and_its_history_survives_a_restart() {
     jobs.shutdown(LONG).unwrap();
 }
 
+/// A run whose record was read while it ran may end: after that it says when the run began.
+#[derive(Default)]
+struct Records {
+    started: Mutex<BTreeMap<RunKey, Timestamp>>,
+    changed: Condvar,
+}
+
+impl Records {
+    fn read(&self, jobs: &Jobs) {
+        // It ends while this looks.
+        let Ok(runs) = jobs.runs(100) else { return };
+        let running = runs.into_iter().filter(|run| run.state == RunState::Running);
+        let mut started = self.started.lock().unwrap();
+        for run in running {
+            started.entry(run.key).or_insert(run.started.unwrap());
+        }
+        self.changed.notify_all();
+    }
+
+    fn wait_for(&self, run: &Run) {
+        let started = self.started.lock().unwrap();
+        drop(self.changed.wait_while(started, |started| !started.contains_key(run.key())).unwrap());
+    }
+}
+
 #[test]
 fn a_rate_holds_by_the_records_and_over_a_restart() {
-    let folder = folder("rate");
+    let (folder, records) = (folder("rate"), Arc::new(Records::default()));
     let period = Duration::from_millis(150);
     let open = || {
-        let options = Options::new("charge").group("bank", Bounds::rate(4, period));
-        Jobs::open(&folder).unwrap().handler(options, |_: &Run, (): ()| -> Done { Ok(()) }).start().unwrap()
+        let (records, options) = (Arc::clone(&records), Options::new("charge"));
+        let wait = move |run: &Run, (): ()| -> Done {
+            records.wait_for(run);
+            Ok(())
+        };
+        let options = options.group("bank", Bounds::rate(4, period));
+        Jobs::open(&folder).unwrap().handler(options, wait).start().unwrap()
     };
-    let submit = |jobs: &Jobs| -> Vec<_> { (0..14).map(|_| jobs.once("charge").submit().unwrap()).collect() };
+    let submit = |jobs: &Jobs| (0..14).for_each(|_| drop(jobs.once("charge").submit().unwrap()));
+    let read_until = |jobs: &Jobs, count: usize| {
+        while records.started.lock().unwrap().len() < count {
+            records.read(jobs);
+        }
+    };
     let jobs = open();
-    let before = submit(&jobs);
+    submit(&jobs);
     // One of the third period; what is left waits for the next program.
-    ended(&jobs, &before[8]);
-    jobs.shutdown(LONG).unwrap();
+    read_until(&jobs, 9);
+    thread::scope(|scope| {
+        let end = scope.spawn(|| jobs.shutdown(LONG));
+        while !end.is_finished() {
+            records.read(&jobs);
+        }
+        end.join().unwrap().unwrap();
+    });
     drop(jobs);
     let jobs = open();
-    let all: Vec<_> = before.into_iter().chain(submit(&jobs)).collect();
-    let mut started: Vec<_> = all.iter().map(|submitted| ended(&jobs, submitted).started.unwrap()).collect();
+    submit(&jobs);
+    read_until(&jobs, 28);
+    let mut started: Vec<_> = records.started.lock().unwrap().values().copied().collect();
     started.sort();
     for span in started.windows(5) {
         let length = span[4].duration_since(span[0]).unsigned_abs();
