@@ -99,7 +99,7 @@ impl Execution for PoolExecution {
                 Input::Worker(WorkerEvent::Present(worker)) => {
                     self.capacities.insert(worker.id, worker.capacity);
                 }
-                Input::Worker(WorkerEvent::Gone { id, .. }) => {
+                Input::Worker(WorkerEvent::Gone { id, .. } | WorkerEvent::Left(id)) => {
                     self.capacities.remove(id);
                     self.workers.retain(|_, worker| worker != id);
                 }

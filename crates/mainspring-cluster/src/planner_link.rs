@@ -197,9 +197,13 @@ impl PlannerLink {
             self.tell_reports()?;
         }
         self.looks_to_reports = self.looks_to_reports.saturating_sub(1);
+        let clean: Vec<WorkerId> =
+            gone.iter().filter(|(_, how, _)| *how == Takeover::Clean).map(|(id, ..)| *id).collect();
+        let left = if clean.is_empty() { Vec::new() } else { self.members.left(&clean)? };
         for (id, how, silent) in gone {
             self.known.remove(&id);
-            self.tell(Input::Worker(WorkerEvent::Gone { id, how, silent }));
+            let gone = WorkerEvent::Gone { id, how, silent };
+            self.tell(Input::Worker(if left.contains(&id) { WorkerEvent::Left(id) } else { gone }));
         }
         if 0 < self.drops_left && DROP_INTERVAL <= now.since(self.dropped) {
             (self.drops_left, self.dropped) = (self.drops_left - 1, now);

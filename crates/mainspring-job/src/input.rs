@@ -227,6 +227,9 @@ pub enum WorkerEvent {
         /// started long before is not suspected of its end.
         silent: Option<Duration>,
     },
+    /// It has ended in good order, and all that it began is on record: what else is there by the records has
+    /// not begun, and runs elsewhere.
+    Left(WorkerId),
     /// The process of a worker that is gone without a word is there again, as another life: it had lost its
     /// lease and nothing else. So what ran at it has not killed it.
     Survived(WorkerId),

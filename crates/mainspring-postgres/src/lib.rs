@@ -28,6 +28,7 @@ pub mod store;
 mod batch_groups;
 mod connection;
 mod copy;
+mod departures;
 mod escape;
 mod fault;
 mod inbox;

@@ -54,7 +54,7 @@ const REPORT_CHANNEL: &str = "mainspring_report";
 /// The table of workers, over a session of its own.
 #[derive(Debug)]
 pub struct Members {
-    connection: Connection,
+    pub(super) connection: Connection,
 }
 
 /// A server that joins.
@@ -268,7 +268,8 @@ impl Members {
     /// # Errors
     /// When the database does not answer.
     pub fn leave(&mut self, id: WorkerId) -> Result<(), StoreError> {
-        let sql = "WITH gone AS (DELETE FROM mainspring.worker WHERE id = $1 RETURNING id)
+        let sql = "WITH gone AS (DELETE FROM mainspring.worker WHERE id = $1 RETURNING id),
+            has_left AS (UPDATE mainspring.worker_host SET has_left = true WHERE id IN (SELECT id FROM gone))
             SELECT pg_notify($2, '')::text FROM gone";
         self.connection.call("leave", sql, &[of(id), Value::text(REPORT_CHANNEL)]).map(drop)
     }

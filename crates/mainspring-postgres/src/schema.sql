@@ -48,8 +48,10 @@ CREATE TABLE mainspring.worker (
 ) WITH (fillfactor = 50);
 
 -- The machine of each life, for people: it outlives the worker, so that a history can say where a run ran. One that was declared lost
--- is told of, unless its process is back.
-CREATE TABLE mainspring.worker_host (id int8 PRIMARY KEY, host text NOT NULL, server text NOT NULL, lost timestamptz);
+-- is told of, unless its process is back. Of one that has left all that it began is on record.
+CREATE TABLE mainspring.worker_host (
+    id int8 PRIMARY KEY, host text NOT NULL, server text NOT NULL, lost timestamptz, has_left bool NOT NULL DEFAULT false
+);
 
 -- What a worker says. It counts its reports itself and sends them in order, so what is there has no gap that is filled later.
 CREATE TABLE mainspring.report (

@@ -50,7 +50,7 @@ const ROWS: [Row; 12] = [
     // for the progress of runs, as other rows were.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 11_811,
+        lines: 11_822,
         goal: 7_700,
         bools: 10,
         assertions: 56,
@@ -69,7 +69,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_841, goal: 3_600, bools: 0, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_776,
+        lines: 4_790,
         goal: 3_600,
         bools: 3,
         assertions: 0,
@@ -81,7 +81,7 @@ const ROWS: [Row; 12] = [
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back.
-    Row { crates: &["mainspring-cluster"], lines: 1_879, goal: 1_800, bools: 0, assertions: 0 },
+    Row { crates: &["mainspring-cluster"], lines: 1_883, goal: 1_800, bools: 0, assertions: 0 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
     Row { crates: &["mainspring-web"], lines: 7_915, goal: 4_900, bools: 2, assertions: 5 },

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | is there when planning begins | go on; the planner that started them need not be this one |
 //! | leaves | go on; none starts, and what it kills in order to end is abandoned |
+//! | has left | have not begun, and wait again |
 //! | is gone | are abandoned, each once; if it ended without a word, they may have killed it: see `quarantine` |
 //! | was gone, and its process lives | have not killed it |
 //!
@@ -17,8 +18,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{Live, Planner};
-use crate::input::WorkerEvent;
+use crate::input::{AttemptEnd, WorkerEvent};
 use crate::operation::Takeover;
+use crate::outcome::Outcome;
 use crate::run::{Run, RunKey};
 use crate::work::{Action, Work};
 use crate::worker::WorkerId;
@@ -29,8 +31,19 @@ impl Planner {
             WorkerEvent::Present(worker) => self.runs.welcome(worker),
             WorkerEvent::Leaving(id) => self.runs.leave_worker(id),
             WorkerEvent::Gone { id, how, silent } => self.worker_gone(now, id, how, silent),
+            WorkerEvent::Left(id) => self.worker_left(now, id),
             WorkerEvent::Survived(id) => self.acquit(id),
         }
+    }
+
+    /// What was assigned to a worker before it was known to leave has not begun.
+    fn worker_left(&mut self, now: Timestamp, id: WorkerId) {
+        self.runs.leave_worker(id);
+        for key in self.runs.running_at(id) {
+            let attempt = self.runs.get(&key).map_or(0, |live| live.run.attempt);
+            self.ended(now, AttemptEnd::new(key, attempt, Outcome::Returned));
+        }
+        self.worker_gone(now, id, Takeover::Clean, None);
     }
 
     /// Nothing comes of what runs at a worker.

@@ -83,6 +83,11 @@ fn what_ended_by_itself_is_recorded_so(pool: &Pool) -> Result<(), String> {
             let servers = pool.servers.iter().filter_map(|server| server.worker.as_ref());
             servers.into_iter().any(|worker| Some(worker.id) == place && worker.leaves.is_some())
         };
+        let has_left = place.is_some_and(|id| pool.left.contains(&id));
+        let has_begun = pool.processes.iter().any(|it| it.key == *key && it.attempt == *attempt);
+        if *state == RunState::Abandoned && has_left && !has_begun {
+            return Err(format!("ended by a departure: {key} #{attempt} is abandoned, and has not begun"));
+        }
         if *state == RunState::Abandoned && !is_over && !leaves() {
             return Err(format!(
                 "ended by the fall of a planner: {key} #{attempt} is abandoned, and its worker lives"

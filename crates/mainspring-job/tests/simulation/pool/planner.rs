@@ -104,8 +104,9 @@ impl Pool {
             self.tell(index, Input::Worker(WorkerEvent::Gone { id, how, silent }));
         }
         for id in gone {
-            let (how, silent) = (Takeover::Clean, None);
-            self.tell(index, Input::Worker(WorkerEvent::Gone { id, how, silent }));
+            let gone = WorkerEvent::Gone { id, how: Takeover::Clean, silent: None };
+            let event = if self.left.contains(&id) { WorkerEvent::Left(id) } else { gone };
+            self.tell(index, Input::Worker(event));
         }
         let rows: Vec<(WorkerId, Row)> = self.rows.iter().map(|(id, row)| (*id, row.clone())).collect();
         for (id, row) in rows {
