@@ -128,6 +128,21 @@ fn what_ran_at_a_worker_that_is_gone_is_abandoned_once_and_tried_elsewhere() {
 }
 
 #[test]
+fn what_was_assigned_to_a_worker_that_has_left_runs_elsewhere_and_does_not_count() {
+    // Nothing is tried again, as nothing has been tried.
+    let mut shell = pool(vec![job("j", "@every 1h", "overlap=allow")], &[1, 1]);
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(places(&shell), [101]);
+    shell.tell(Input::Worker(WorkerEvent::Left(WorkerId(101))));
+    assert_eq!((places(&shell), shell.states("j")), (vec![101, 102], "running".to_owned()));
+    shell.tell(Input::Worker(WorkerEvent::Left(WorkerId(101))));
+    shell.end(1, Outcome::Succeeded);
+    assert_eq!(shell.states("j"), "succeeded");
+    let is_end = |operation: &&Operation| matches!(operation, Operation::End { .. });
+    assert_eq!(shell.operations.iter().filter(is_end).count(), 1);
+}
+
+#[test]
 fn a_worker_that_was_gone_before_planning_began_has_its_runs_abandoned() {
     let mut shell = pool(vec![job("j", "@every 1h", "overlap=allow")], &[1, 1]);
     shell.live("2026-01-01T02:00:00Z");
