@@ -177,18 +177,15 @@ pub struct AttemptEnd {
     /// How long ago it ended, when the planner is told. No clock but the planner's says when: an end is not
     /// before its start, nor later than now.
     pub age: Duration,
-    /// How long it ran. `None` if no executor saw it begin: from its start record on. Between that and the
-    /// begin it waits for its turn.
-    pub took: Option<Duration>,
     /// The next attempt, if there is one, is not due before this time, whatever the retry policy says: the
     /// receiver or the handler asked for that. By the store's clock.
     pub retry_at: Option<Timestamp>,
 }
 
 impl AttemptEnd {
-    /// One that ended just now and began as recorded. Only the policy says when the next attempt is due.
+    /// One that ended just now, after which only the policy says when the next attempt is due.
     pub fn new(key: RunKey, attempt: u32, outcome: Outcome) -> AttemptEnd {
-        AttemptEnd { key, attempt, outcome, age: Duration::ZERO, took: None, retry_at: None }
+        AttemptEnd { key, attempt, outcome, age: Duration::ZERO, retry_at: None }
     }
 }
 

@@ -106,8 +106,6 @@ pub enum Operation {
         attempt: u32,
         /// The state that follows: succeeded, failed, timed out, cancelled or abandoned.
         state: RunState,
-        /// When the attempt began, as its executor saw it; `None`: when its start was recorded.
-        started: Option<Timestamp>,
         /// When the attempt ended, by the store's clock.
         at: Timestamp,
         /// How it ended; `None` if the server died before the end.

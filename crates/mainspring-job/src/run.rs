@@ -216,8 +216,7 @@ pub struct Run {
     pub due: Timestamp,
     /// When it was first recorded.
     pub planned: Timestamp,
-    /// When the last attempt's start was recorded, which is before anything started. Once it has ended: when
-    /// it began, if its executor saw that.
+    /// When the last attempt's start was recorded, which is before anything started.
     pub started: Option<Timestamp>,
     /// When the last attempt's end was recorded, or when it became clear that there will be none.
     pub ended: Option<Timestamp>,
@@ -286,10 +285,9 @@ impl Run {
 pub struct Attempt {
     /// From 1.
     pub number: u32,
-    /// When its start was recorded, which is before anything started. Once it has ended: when it began, if
-    /// its executor saw that.
+    /// When its start was recorded, which is before anything started.
     pub started: Timestamp,
-    /// When it ended.
+    /// When its end was recorded.
     pub ended: Option<Timestamp>,
     /// The state that its end led to.
     pub state: Option<RunState>,

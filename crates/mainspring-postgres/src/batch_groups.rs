@@ -316,7 +316,7 @@ mod tests {
     fn ended(key: &RunKey, attempt: u32) -> Operation {
         let (key, at) = (key.clone(), at(2));
         let state = RunState::Failed;
-        Operation::End { key, attempt, state, started: None, at, outcome: None, crashes: 0, reason: None }
+        Operation::End { key, attempt, state, at, outcome: None, crashes: 0, reason: None }
     }
 
     fn moved(key: &RunKey) -> Operation {

@@ -353,10 +353,9 @@ impl Members {
     /// # Errors
     /// `Fenced` when it was declared lost, or has left; `Unknown` if they may be there: send them again.
     pub fn report(&mut self, id: WorkerId, reports: &[Report]) -> Result<(), StoreError> {
-        let sql = "SELECT mainspring.report($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        let sql = "SELECT mainspring.report($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let numbers = |of: fn(&Report) -> i64| Value::Ints(reports.iter().map(of).collect());
         let outcome = |report: &Report| kept(&report.end.outcome.to_string()).into_owned();
-        let us = |length: Duration| i64::try_from(length.as_micros()).unwrap_or(i64::MAX);
         let values = [
             of(id),
             numbers(|report| number(report.number)),
@@ -366,8 +365,7 @@ impl Members {
             numbers(|report| i64::from(report.end.attempt)),
             Value::Texts(reports.iter().map(outcome).collect()),
             Value::MaybeInts(reports.iter().map(|report| report.end.retry_at.map(nanoseconds)).collect()),
-            Value::Ints(reports.iter().map(|report| us(report.end.age)).collect()),
-            Value::MaybeInts(reports.iter().map(|report| report.end.took.map(us)).collect()),
+            numbers(|report| i64::try_from(report.end.age.as_micros()).unwrap_or(i64::MAX)),
         ];
         let rows = self.connection.call("report", sql, &values)?;
         if rows.first().is_some_and(|row| row.get(0)) { Ok(()) } else { Err(StoreError::Fenced) }
@@ -390,15 +388,15 @@ impl Members {
     /// When they cannot be read.
     pub fn reports(&mut self, read_up_to: &[(WorkerId, u64)]) -> Result<Vec<Report>, StoreError> {
         let sql = "SELECT job, nominal, series, attempt, worker, number, outcome, retry_at, \
-            (extract(epoch FROM clock_timestamp() - ended) * 1000000)::int8, took FROM mainspring.reports($1, $2, $3)";
+            (extract(epoch FROM clock_timestamp() - ended) * 1000000)::int8 FROM mainspring.reports($1, $2, $3)";
         let [workers, numbers] = parts(read_up_to);
         let rows = self.connection.call("read reports", sql, &[workers, numbers, page(MAX_PAGE)])?;
         let report = |row: &Row| {
             let (key, attempt) = attempt_of(row)?;
             let mut end = AttemptEnd::new(key, attempt, Outcome::from(&*read(row.get(6))));
             end.retry_at = row.get::<_, Option<i64>>(7).map(time);
-            let length = |us| Duration::from_micros(unsigned(us));
-            (end.age, end.took) = (length(row.get(8)), row.get::<_, Option<i64>>(9).map(length));
+            // The database's clock may have been set back since.
+            end.age = Duration::from_micros(unsigned(row.get(8)));
             Ok(Report { worker: WorkerId(unsigned(row.get(4))), number: unsigned(row.get(5)), end })
         };
         rows.iter().map(report).collect()

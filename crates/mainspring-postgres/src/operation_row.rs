@@ -91,10 +91,9 @@ fn row_of(operation: &Operation) -> OperationRow<'_> {
             worker: worker.map(|worker| number(worker.0)),
             ..of_run(key)
         },
-        Operation::End { key, attempt, state, started, at, outcome, crashes, reason } => OperationRow {
+        Operation::End { key, attempt, state, at, outcome, crashes, reason } => OperationRow {
             attempt: Some(i64::from(*attempt)),
             state: state.is_end_of_attempt().then_some(state.name()),
-            started: started.map(nanoseconds),
             at: Some(nanoseconds(*at)),
             outcome: outcome.as_ref().map(told),
             crashes: Some(i64::from(*crashes)),

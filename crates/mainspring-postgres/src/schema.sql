@@ -57,8 +57,8 @@ CREATE TABLE mainspring.worker_host (
 CREATE TABLE mainspring.report (
     worker int8, number int8, job text COLLATE "C" NOT NULL, nominal int8 NOT NULL, series int8 NOT NULL, attempt int8 NOT NULL,
     outcome text NOT NULL, retry_at int8,
-    -- By the database's clock, whatever the worker's says; and for how many microseconds it ran, where the worker saw it begin.
-    ended timestamptz NOT NULL, took int8, PRIMARY KEY (worker, number)
+    -- By the database's clock, whatever the worker's says.
+    ended timestamptz NOT NULL, PRIMARY KEY (worker, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 
 CREATE TABLE mainspring.job (
@@ -467,8 +467,8 @@ BEGIN
             WHERE f.job = u.job AND f.nominal = u.nominal AND f.series = u.series AND f.attempt = u.attempt
                 AND f.state = 'running' AND u.state IS NOT NULL OFFSET 0) AS f
         WHERE r.ctid = f.place
-        RETURNING u.place, u.is_named, r.job, r.nominal, r.series, r.cause, u.state, r.attempt, r.due, r.planned,
-            coalesce(u.started, r.started) AS started, u.at, u.outcome, u.reason, r.span_last, r.span_count, r.span_is_exact, r.kind, r.body, r.policies, r.work_group, r.priority,
+        RETURNING u.place, u.is_named, r.job, r.nominal, r.series, r.cause, u.state, r.attempt, r.due, r.planned, r.started, u.at,
+            u.outcome, u.reason, r.span_last, r.span_count, r.span_is_exact, r.kind, r.body, r.policies, r.work_group, r.priority,
             u.deaths, r.forgiven, r.worker
     ), kept AS (
         INSERT INTO mainspring.history SELECT o.job, o.nominal, o.series, o.cause, o.state, o.attempt, o.due, o.planned, o.started, o.at, o.outcome, o.reason,
@@ -752,12 +752,12 @@ BEGIN
         AND o.series = p_series AND p_after < o.attempt ORDER BY o.attempt;
 END $$;
 
--- Keeps what a worker tells, each so many microseconds after it ended, and tells the planner of it; false if the worker was declared
--- lost, or has left. Its row is held meanwhile: a declaration comes before or after. It does not wait for the disk: a report that is lost is made again, as its attempt runs by the
+-- Keeps what a worker tells, each so many microseconds after it ended, and tells the planner of it; false if the worker was declared lost, or has left. Its row is held meanwhile:
+-- a declaration comes before or after. It does not wait for the disk: a report that is lost is made again, as its attempt runs by the
 -- records until what follows from it is on disk, and with that the report would be.
 CREATE FUNCTION mainspring.report(
     p_worker int8, numbers int8[], jobs text[], nominals int8[], series int8[], attempts int8[], outcomes text[], retries int8[],
-    ages int8[], lengths int8[]
+    ages int8[]
 ) RETURNS bool LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     PERFORM FROM mainspring.worker AS w WHERE w.id = p_worker FOR KEY SHARE;
@@ -765,9 +765,9 @@ BEGIN
         RETURN false;
     END IF;
     INSERT INTO mainspring.report
-        SELECT p_worker, r.number, r.job, r.nominal, r.series, r.attempt, r.outcome, r.retry_at, clock_timestamp() - r.age * interval '1 us', r.took
-        FROM unnest(numbers, jobs, nominals, series, attempts, outcomes, retries, ages, lengths)
-            AS r (number, job, nominal, series, attempt, outcome, retry_at, age, took) ON CONFLICT DO NOTHING;
+        SELECT p_worker, r.number, r.job, r.nominal, r.series, r.attempt, r.outcome, r.retry_at, clock_timestamp() - r.age * interval '1 us'
+        FROM unnest(numbers, jobs, nominals, series, attempts, outcomes, retries, ages)
+            AS r (number, job, nominal, series, attempt, outcome, retry_at, age) ON CONFLICT DO NOTHING;
     PERFORM set_config('synchronous_commit', 'off', true), pg_notify('mainspring_report', '');
     RETURN true;
 END $$;

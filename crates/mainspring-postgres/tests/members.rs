@@ -98,7 +98,7 @@ impl Pool {
 
 fn end(minute: i64, state: RunState) -> Operation {
     let (key, outcome) = (key(minute), Some(Outcome::Succeeded));
-    Operation::End { key, attempt: 1, state, started: None, at: at(9), outcome, crashes: 0, reason: None }
+    Operation::End { key, attempt: 1, state, at: at(9), outcome, crashes: 0, reason: None }
 }
 
 fn report(id: WorkerId, number: u64, minute: i64) -> Report {

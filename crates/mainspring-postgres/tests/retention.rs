@@ -14,7 +14,6 @@ fn ended(job: &str, minute: i64, cause: Cause) -> Vec<Operation> {
         key,
         attempt: 1,
         state,
-        started: None,
         at,
         outcome: Some(Outcome::Succeeded),
         crashes: 0,

@@ -49,10 +49,9 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, counts: &mut
         Operation::Begin { key, attempt, at, worker } => {
             begin(connection, key, *attempt, (*at, *worker), counts)
         }
-        Operation::End { key, attempt, state, started, at, outcome, crashes, reason } => {
-            let (attempt, state, started, at) = (*attempt, *state, *started, *at);
-            let (outcome, crashes, reason) = (outcome.as_ref(), *crashes, reason.as_ref());
-            let end = End { attempt, state, started, at, outcome, crashes, reason };
+        Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
+            let (attempt, state, at, crashes) = (*attempt, *state, *at, *crashes);
+            let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason: reason.as_ref() };
             end_attempt(connection, key, &end, counts)
         }
         Operation::Clear { key, attempt } => clear(connection, key, *attempt),
@@ -287,7 +286,6 @@ fn begin(
 struct End<'o> {
     attempt: u32,
     state: RunState,
-    started: Option<Timestamp>,
     at: Timestamp,
     outcome: Option<&'o Outcome>,
     crashes: u32,
@@ -302,12 +300,11 @@ fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, counts: &mu
     }
     let (job, nominal, series) = parts(key);
     let (at, outcome) = (nanoseconds(end.at), end.outcome.map(ToString::to_string));
-    let (started, crashes) = (end.started.map(nanoseconds), end.crashes);
-    let sql = "UPDATE run SET state = ?4, ended = ?5, outcome = ?6, reason = ?7, deaths = ?8, started = coalesce(?9, started)
+    let sql = "UPDATE run SET state = ?4, ended = ?5, outcome = ?6, reason = ?7, deaths = ?8
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
     let (state, reason) = (end.state.name(), stored(end.reason));
-    execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, crashes, started])?;
-    end_record(connection, key, end.attempt, (end.started, end.at), end.state, end.outcome)?;
+    execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, end.crashes])?;
+    end_record(connection, key, end.attempt, end.at, end.state, end.outcome)?;
     counts.move_run(run.state, end.state);
     if !end.state.is_open() {
         last_run::record(connection, key, end.state, end.at)?;
@@ -320,15 +317,15 @@ fn end_record(
     connection: &Connection,
     key: &RunKey,
     attempt: u32,
-    (started, at): (Option<Timestamp>, Timestamp),
+    at: Timestamp,
     state: RunState,
     outcome: Option<&Outcome>,
 ) -> Result<(), StoreError> {
-    let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7, started = coalesce(?8, started)
+    let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
     let (job, nominal, series) = parts(key);
-    let (started, outcome) = (started.map(nanoseconds), outcome.map(ToString::to_string));
-    let values = params![job, nominal, series, attempt, nanoseconds(at), state.name(), outcome, started];
+    let outcome = outcome.map(ToString::to_string);
+    let values = params![job, nominal, series, attempt, nanoseconds(at), state.name(), outcome];
     execute(connection, sql, values).map(drop)
 }
 
@@ -361,7 +358,7 @@ fn change_state(
     let values = params![job, nominal, series, to.name(), due, stored(*reason), ended, forgiveness.code()];
     execute(connection, sql, values)?;
     if forgiveness == Forgiveness::Last {
-        end_record(connection, key, run.attempt, (None, *at), *to, Some(&Outcome::Returned))?;
+        end_record(connection, key, run.attempt, *at, *to, Some(&Outcome::Returned))?;
     }
     counts.move_run(*from, *to);
     match (from.is_open(), to.is_open()) {

@@ -50,7 +50,7 @@ const ROWS: [Row; 12] = [
     // for the progress of runs, as other rows were.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 11_822,
+        lines: 11_811,
         goal: 7_700,
         bools: 10,
         assertions: 56,
@@ -69,7 +69,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_841, goal: 3_600, bools: 0, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_790,
+        lines: 4_783,
         goal: 3_600,
         bools: 3,
         assertions: 0,

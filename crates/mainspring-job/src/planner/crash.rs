@@ -135,8 +135,7 @@ impl Planner {
         let reason = if is_too_often { Reason::CrashLoop(crashes) } else { self.quarantine.why_cut_off() };
         self.ledger.perform(Output::Note(Note::Abandoned { key, reason: reason.clone() }));
         let (state, reason) = (RunState::Abandoned, Some(reason));
-        let (outcome, retry_at) = (None, None);
-        let end = AttemptFate { state, started: None, at: now, outcome, reason, crashes, retry_at };
+        let end = AttemptFate { state, at: now, outcome: None, reason, crashes, retry_at: None };
         self.end_attempt(now, live, end);
     }
 

@@ -11,9 +11,9 @@
 //!
 //! Cost: O(log n) for each.
 //!
-//! An attempt began and ended when its worker saw that, and not when the planner is told: see [`AttemptEnd`].
+//! An attempt ended when its worker saw it end, and not when the planner is told: see [`AttemptEnd::age`].
 //!
-//! Does not know what an attempt printed.
+//! Does not know how long an attempt took, nor what it printed.
 
 use jiff::Timestamp;
 
@@ -33,8 +33,6 @@ use crate::state::RunState;
 /// What becomes of an attempt.
 pub(super) struct AttemptFate {
     pub(super) state: RunState,
-    /// When it began, where that is known to be after its start record.
-    pub(super) started: Option<Timestamp>,
     /// When it ended.
     pub(super) at: Timestamp,
     pub(super) outcome: Option<Outcome>,
@@ -52,7 +50,7 @@ fn attempt_in_round(run: &Run) -> u32 {
 
 impl Planner {
     pub(super) fn ended(&mut self, now: Timestamp, end: AttemptEnd) {
-        let AttemptEnd { key, attempt, outcome, age, took, retry_at } = end;
+        let AttemptEnd { key, attempt, outcome, age, retry_at } = end;
         let key = &key;
         let is_this = |live: &&Live| live.run.state == RunState::Running && live.run.attempt == attempt;
         let Some(live) = self.runs.get(key).filter(is_this) else { return };
@@ -78,10 +76,8 @@ impl Planner {
         let live = self.leave(key);
         let at = now.checked_sub(age).unwrap_or(now);
         // The planner before may have had another clock.
-        let recorded = live.run.started.unwrap_or(at).min(now);
-        let at = at.max(recorded).min(now);
-        let started = took.and_then(|took| at.checked_sub(took).ok()).filter(|started| recorded < *started);
-        let end = AttemptFate { state, started, at, outcome: Some(outcome), reason, crashes: 0, retry_at };
+        let at = live.run.started.map_or(at, |started| at.max(started)).min(now);
+        let end = AttemptFate { state, at, outcome: Some(outcome), reason, crashes: 0, retry_at };
         self.end_attempt(now, live, end);
         self.promote(&key.job);
     }
@@ -119,8 +115,7 @@ impl Planner {
 
     /// Ends the attempt of a run that has left.
     pub(super) fn end_attempt(&mut self, now: Timestamp, mut live: Live, end: AttemptFate) {
-        let AttemptFate { state, started, at, outcome, reason, crashes, retry_at } = end;
-        live.run.started = started.or(live.run.started);
+        let AttemptFate { state, at, outcome, reason, crashes, retry_at } = end;
         (live.run.state, live.run.crashes, live.run.ended) = (state, crashes, Some(at));
         live.run.outcome.clone_from(&outcome);
         if let Some(work) = self.work_of(&live.run) {
@@ -137,7 +132,6 @@ impl Planner {
             key: live.run.key.clone(),
             attempt: live.run.attempt,
             state,
-            started,
             at,
             outcome,
             crashes,

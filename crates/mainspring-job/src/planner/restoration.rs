@@ -158,7 +158,6 @@ impl Planner {
                 key,
                 attempt: run.attempt,
                 state: RunState::Abandoned,
-                started: None,
                 at: now,
                 outcome: None,
                 crashes: run.crashes,

@@ -179,7 +179,7 @@ impl MemoryStore {
     }
 
     fn end(&mut self, operation: &Operation) -> Answer {
-        let Operation::End { key, attempt, state, started, at, outcome, crashes, reason } = operation else {
+        let Operation::End { key, attempt, state, at, outcome, crashes, reason } = operation else {
             unreachable!("only an end is given");
         };
         let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
@@ -188,7 +188,6 @@ impl MemoryStore {
         }
         (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());
         run.crashes = *crashes;
-        run.started = started.or(run.started);
         run.reason.clone_from(reason);
         if *state == RunState::Succeeded
             && let Some(record) = self.jobs.get_mut(&key.job)
@@ -197,7 +196,6 @@ impl MemoryStore {
         }
         let record = self.attempts.get_mut(&(key.clone(), *attempt)).expect("it has begun");
         (record.ended, record.state, record.outcome) = (Some(*at), Some(*state), outcome.clone());
-        record.started = started.unwrap_or(record.started);
         Answer::New
     }
 

@@ -279,9 +279,8 @@ impl<'s> Model<'s> {
                 (view.is_cut_off, view.is_killed) = (false, false);
                 (view.since, view.told) = (*at, self.count);
             }
-            Operation::End { key, state, started, at, crashes, .. } => {
+            Operation::End { key, state, at, crashes, .. } => {
                 let view = self.runs.get_mut(key).unwrap();
-                view.run.started = started.or(view.run.started);
                 (view.run.state, view.run.ended, view.run.crashes) = (*state, Some(*at), *crashes);
                 view.is_cut_off = false;
                 (view.since, view.told) = (*at, self.count);

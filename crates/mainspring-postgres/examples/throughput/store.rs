@@ -177,7 +177,6 @@ fn ended(once: &Once) -> Operation {
         key: RunKey::new(once.name.clone(), once.id.due),
         attempt: 1,
         state: RunState::Succeeded,
-        started: None,
         at: once.id.due,
         outcome: Some(Outcome::Succeeded),
         crashes: 0,

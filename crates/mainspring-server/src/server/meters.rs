@@ -171,7 +171,7 @@ impl Meters {
                 Operation::Plan(run) | Operation::Fire { run, .. } => {
                     self.planned(run, is_defined(&run.key.job), caught_up.contains(&run.key.job));
                 }
-                Operation::End { key, state, started, at, .. } => {
+                Operation::End { key, state, at, .. } => {
                     let going = self.going.remove(key);
                     let is_once = going.as_ref().is_some_and(|going| going.is_once);
                     if is_once && key.job.as_str().starts_with(NOTIFICATION) {
@@ -183,7 +183,7 @@ impl Meters {
                     }
                     let of = self.of(&key.job, is_once, is_job);
                     if let Some(going) = going {
-                        of.duration.add(between(started.unwrap_or(going.started), *at));
+                        of.duration.add(between(going.started, *at));
                     }
                     if !state.is_open() && !going_on.contains(key) {
                         count_in(&mut of.ended, state.name(), 1);
@@ -255,7 +255,6 @@ mod tests {
             key: key(job),
             attempt: 1,
             state: RunState::Failed,
-            started: None,
             at: Timestamp::from_second(second).unwrap(),
             outcome: None,
             crashes: 0,

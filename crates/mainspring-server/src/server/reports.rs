@@ -97,7 +97,7 @@ impl Reports<AttemptKey> for ReportCollector<'_> {
             ..of_attempt(self.now, run, Kind::End, end.to_string())
         });
         let mut ended = AttemptEnd::new(run.0.clone(), run.1, outcome);
-        (ended.took, ended.retry_at) = (Some(end.after), end.retry_at);
+        ended.retry_at = end.retry_at;
         self.ends.push(ended);
     }
 }

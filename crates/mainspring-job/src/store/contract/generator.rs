@@ -195,9 +195,8 @@ impl Generator {
                     return Operation::Clear { key, attempt: 1 };
                 }
                 let crashes = u32::from(self.one_in(2));
-                let started = self.one_in(2).then(|| self.time());
                 let (at, outcome) = (self.time(), self.outcome());
-                Operation::End { key, attempt: 1, state, started, at, outcome, crashes, reason }
+                Operation::End { key, attempt: 1, state, at, outcome, crashes, reason }
             }
             14..=15 => {
                 let (key, from, to) = (self.key(), self.state(), self.state());

@@ -53,7 +53,6 @@ fn steps(once: &Once, standing: Option<RunState>) -> Vec<Operation> {
         key: key.clone(),
         attempt: 1,
         state,
-        started: None,
         at: at(52),
         outcome: Some(outcome),
         crashes: 0,

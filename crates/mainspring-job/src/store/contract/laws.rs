@@ -335,9 +335,16 @@ fn last_kept<G: StoreFixture>(fixture: &mut G) -> LawResult {
     };
     let keyed = |nominal| RunKey { nominal: at(nominal), ..key() };
     let end = |nominal, state| {
-        let (key, attempt, started, at) = (keyed(nominal), 1, None, at(nominal + 5));
-        let (outcome, crashes, reason) = (Some(Outcome::Succeeded), 0, None);
-        Operation::End { key, attempt, state, started, at, outcome, crashes, reason }
+        let (attempt, outcome, reason) = (1, Some(Outcome::Succeeded), None);
+        Operation::End {
+            key: keyed(nominal),
+            attempt,
+            state,
+            at: at(nominal + 5),
+            outcome,
+            crashes: 0,
+            reason,
+        }
     };
     let (failed, scheduled) = (RunState::Failed, RunState::Scheduled);
     let again = Operation::Move {
@@ -471,8 +478,7 @@ fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72), worker: None };
     let end = |attempt| {
         let (state, outcome, reason) = (RunState::TimedOut, Some(Outcome::TimedOut), None);
-        let (started, at) = (Some(at(72)), at(73));
-        Operation::End { key: key(), attempt, state, started, at, outcome, crashes: 0, reason }
+        Operation::End { key: key(), attempt, state, at: at(73), outcome, crashes: 0, reason }
     };
     let (scheduled, failed, dead) = (RunState::Scheduled, RunState::TimedOut, RunState::Dead);
     let rounds: [(&[Operation], u32); 3] = [

@@ -253,9 +253,7 @@ impl OneShotHistory {
         self.state = Some(state);
         let (at, outcome) = (generator.time(), generator.outcome());
         let crashes = u32::from(generator.one_in(4));
-        let (key, attempt, started) =
-            (self.key(), self.attempt, generator.one_in(2).then(|| generator.time()));
-        Operation::End { key, attempt, state, started, at, outcome, crashes, reason: None }
+        Operation::End { key: self.key(), attempt: self.attempt, state, at, outcome, crashes, reason: None }
     }
 
     fn succeed(&mut self, generator: &mut Generator) -> Operation {
@@ -266,7 +264,6 @@ impl OneShotHistory {
             key: self.key(),
             attempt: self.attempt,
             state,
-            started: None,
             at,
             outcome,
             crashes: 0,

@@ -162,8 +162,7 @@ fn taken_over_whole<G: StoreFixture>(fixture: &mut G) -> LawResult {
     same("marks", &jobs.into_iter().map(|record| record.mark).collect(), &vec![mark])?;
     same("open runs", &store.open_runs(None, 9).map_err(text)?, &vec![running(&key())])?;
     let (state, reason) = (RunState::Abandoned, None);
-    let (started, outcome, crashes) = (None, None, 1);
-    let end = Operation::End { key: key(), attempt: 1, state, started, at: at(70), outcome, crashes, reason };
+    let end = Operation::End { key: key(), attempt: 1, state, at: at(70), outcome: None, crashes: 1, reason };
     same("its end", &committed(store, new, 1, &[end])?, &vec![Answer::New])?;
     let pending = hands.one().counts().map_err(text)?.pending;
     same("pending jobs, as the old owner may still read them", &pending, &1)

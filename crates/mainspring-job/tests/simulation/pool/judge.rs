@@ -5,35 +5,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use mainspring_job::{MAX_PAGE, Pause, Query, Reader, Run, RunKey, RunState, WorkerId};
 
-use super::server::Millis;
 use super::world::{EACH, Pool, Process};
 
-pub(super) fn check(pool: &mut Pool) -> Result<(), String> {
+pub(super) fn check(pool: &Pool) -> Result<(), String> {
     if let Some(fault) = &pool.fault {
         return Err(fault.clone());
     }
     each_process_is_on_record_where_it_ran(pool)?;
     what_ended_by_itself_is_recorded_so(pool)?;
     what_is_for_each_worker_ran_at_each(pool)?;
-    what_ended_is_recorded_with_its_times(pool)?;
+    what_ended_is_recorded_with_its_time(pool)?;
     nothing_is_left(pool)
 }
 
-/// The record of an end says when the process began and ended, and not when that was decided or told.
-fn what_ended_is_recorded_with_its_times(pool: &mut Pool) -> Result<(), String> {
-    let at = |now: Option<Millis>| now.map(|now| pool.start + SignedDuration::from_millis(now));
+/// The record of an end says when the process ended, and not when the planner was told.
+fn what_ended_is_recorded_with_its_time(pool: &Pool) -> Result<(), String> {
     for process in &pool.processes {
-        let Some(recorded) = pool.ended.get(&(process.key.clone(), process.attempt)) else { continue };
-        let attempts = pool.disk.attempts(&process.key).unwrap();
-        let Some(attempt) = attempts.iter().find(|attempt| attempt.number == process.attempt) else {
-            // The history has it no more.
-            continue;
-        };
-        let (told, known) =
-            ((Some(attempt.started), Some(*recorded)), (at(Some(process.began)), at(process.ended)));
-        if told != known {
+        let recorded = pool.ended.get(&(process.key.clone(), process.attempt));
+        let ended = process.ended.map(|now| pool.start + SignedDuration::from_millis(now));
+        if recorded.is_some_and(|recorded| Some(*recorded) != ended) {
             return Err(format!(
-                "untrue: {} #{} ran {known:?}, {told:?} is on record",
+                "untrue: {} #{} ended at {ended:?}, and {recorded:?} is on record",
                 process.key, process.attempt
             ));
         }

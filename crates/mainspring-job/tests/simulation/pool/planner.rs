@@ -146,8 +146,6 @@ impl Pool {
                 if self.breach != Breach::EndedWhenTold {
                     end.age = Duration::from_millis((self.now - report.ended).unsigned_abs());
                 }
-                let took = report.took.filter(|_| self.breach != Breach::StartedWhenRecorded);
-                end.took = took.map(|took| Duration::from_millis(took.unsigned_abs()));
                 self.tell(index, end.into());
             }
         }

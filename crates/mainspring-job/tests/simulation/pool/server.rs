@@ -30,8 +30,6 @@ pub(crate) struct Report {
     pub attempt: u32,
     pub outcome: Outcome,
     pub ended: Millis,
-    /// How long it ran, if it began.
-    pub took: Option<Millis>,
 }
 
 /// The part of a server that carries runs out.

@@ -32,27 +32,20 @@ impl Pool {
         for process in self.processes.iter_mut().filter(|it| it.server == index && it.ended.is_none()) {
             if process.ends <= now {
                 process.ended = Some(now);
-                let took = Some(now - process.began);
-                learnt.push((
-                    process.key.clone(),
-                    process.attempt,
-                    process.worker,
-                    process.is_told_to_end,
-                    took,
-                ));
+                learnt.push((process.key.clone(), process.attempt, process.worker, process.is_told_to_end));
                 if process.epoch != self.epoch {
                     self.seen.insert("a run that outlived its planner");
                 }
             }
         }
-        for (key, attempt, id, is_told_to_end, took) in learnt {
+        for (key, attempt, id, is_told_to_end) in learnt {
             let outcome = match (is_told_to_end, self.is_calm || !self.random.one_in(5)) {
                 (true, _) => Outcome::Killed,
                 (false, true) => Outcome::Succeeded,
                 (false, false) => Outcome::Failed(Failure::Exit(1)),
             };
             self.report_count += 1;
-            let report = Report { number: self.report_count, key, attempt, outcome, ended: now, took };
+            let report = Report { number: self.report_count, key, attempt, outcome, ended: now };
             if let Some(worker) = self.servers[index].worker.as_mut().filter(|worker| worker.id == id) {
                 worker.unsent.push_back(report);
             }
@@ -117,8 +110,8 @@ impl Pool {
                 if gives_back {
                     self.seen.insert("a run that was given back");
                     self.report_count += 1;
-                    let (number, outcome, ended) = (self.report_count, Outcome::Returned, self.now);
-                    worker.unsent.push_back(Report { number, key, attempt, outcome, ended, took: None });
+                    let (number, outcome) = (self.report_count, Outcome::Returned);
+                    worker.unsent.push_back(Report { number, key, attempt, outcome, ended: self.now });
                     continue;
                 }
                 if is_full {
@@ -162,7 +155,7 @@ impl Pool {
         for (key, attempt) in std::mem::take(&mut worker.assigned) {
             self.report_count += 1;
             let (number, outcome, ended) = (self.report_count, Outcome::Returned, self.now);
-            self.reports.push(Report { number, key, attempt, outcome, ended, took: None });
+            self.reports.push(Report { number, key, attempt, outcome, ended });
         }
     }
 

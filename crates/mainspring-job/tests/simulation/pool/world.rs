@@ -63,7 +63,6 @@ pub(crate) struct Process {
     pub attempt: u32,
     pub worker: WorkerId,
     pub server: usize,
-    pub began: Millis,
     pub ends: Millis,
     pub ended: Option<Millis>,
     pub is_told_to_end: bool,
@@ -454,10 +453,10 @@ impl Pool {
         }
         let lasts = self.random.pick(&[50, 300, 1_500, 6_000, 20_000]);
         let lasts = if self.is_calm { 50 } else { lasts };
-        let (began, ends) = (self.now, self.now + lasts);
+        let ends = self.now + lasts;
         let (server, epoch) = (index, self.epoch);
         let (ended, is_told_to_end) = (None, false);
-        let process = Process { key, attempt, worker, server, began, ends, ended, is_told_to_end, epoch };
+        let process = Process { key, attempt, worker, server, ends, ended, is_told_to_end, epoch };
         self.processes.push(process);
     }
 }
