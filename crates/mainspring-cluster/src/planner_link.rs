@@ -176,8 +176,13 @@ impl PlannerLink {
         present.iter().for_each(|member| self.welcome(member));
         self.tell_progress(&present);
         let is_present = |id: &WorkerId| present.iter().any(|member| member.worker.id == *id);
-        let mut gone: Vec<(WorkerId, Takeover, Option<Duration>)> = Vec::new();
-        gone.extend(self.known.keys().filter(|id| !is_present(id)).map(|id| (*id, Takeover::Clean, None)));
+        let absent: Vec<WorkerId> = self.known.keys().filter(|id| !is_present(id)).copied().collect();
+        let left = if absent.is_empty() { Vec::new() } else { self.members.left(&absent)? };
+        let event = |id: WorkerId| match left.contains(&id) {
+            true => WorkerEvent::Left(id),
+            false => WorkerEvent::Gone { id, how: Takeover::Clean, silent: None },
+        };
+        let mut gone: Vec<(WorkerId, WorkerEvent)> = absent.iter().map(|id| (*id, event(*id))).collect();
         for member in present.iter().filter(|member| member.lapses_in.is_zero()) {
             let (id, silent) = (member.worker.id, Some(member.silent));
             match self.members.declare_lost(&self.fence, id)? {
@@ -186,10 +191,10 @@ impl PlannerLink {
                     if MAX_LOST < self.lost.len() {
                         self.lost.pop_first();
                     }
-                    gone.push((id, Takeover::Unclean, silent));
+                    gone.push((id, WorkerEvent::Gone { id, how: Takeover::Unclean, silent }));
                 }
-                LostWorker::Absent => gone.push((id, Takeover::Clean, None)),
-                LostWorker::Present => {}
+                // The next list says how one is gone that has gone meanwhile.
+                LostWorker::Absent | LostWorker::Present => {}
             }
         }
         // What one that is gone has reported is a fact before.
@@ -197,13 +202,9 @@ impl PlannerLink {
             self.tell_reports()?;
         }
         self.looks_to_reports = self.looks_to_reports.saturating_sub(1);
-        let clean: Vec<WorkerId> =
-            gone.iter().filter(|(_, how, _)| *how == Takeover::Clean).map(|(id, ..)| *id).collect();
-        let left = if clean.is_empty() { Vec::new() } else { self.members.left(&clean)? };
-        for (id, how, silent) in gone {
+        for (id, event) in gone {
             self.known.remove(&id);
-            let gone = WorkerEvent::Gone { id, how, silent };
-            self.tell(Input::Worker(if left.contains(&id) { WorkerEvent::Left(id) } else { gone }));
+            self.tell(Input::Worker(event));
         }
         if 0 < self.drops_left && DROP_INTERVAL <= now.since(self.dropped) {
             (self.drops_left, self.dropped) = (self.drops_left - 1, now);

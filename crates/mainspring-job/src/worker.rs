@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Present(worker) ──▶ runs start at it ──▶ Leaving: no more start ──▶ Gone { how }: what still ran is abandoned
-//!        ▲  │
+//!        ▲  │                                                       └─▶ Left: what had not begun waits again
 //!        └──┘ again, with other labels or another capacity
 //! ```
 //!

@@ -1,16 +1,27 @@
-//! The departures of workers: which of those that are gone have left in good order.
+//! The departures of workers: how one leaves in good order, and which of those that are gone have done so.
 //!
-//! Cost: a question, when a worker is gone.
+//! Cost: a question for each that leaves, and one when any is gone.
 //!
 //! Does not know of those that were declared lost.
 
 use mainspring_job::{StoreError, WorkerId};
 use mainspring_rows::{number, unsigned};
 
-use super::members::Members;
+use super::members::{Members, REPORT_CHANNEL, of};
 use super::value::Value;
 
 impl Members {
+    /// A worker ends in good order: nothing of it runs any more. Its reports stay.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub fn leave(&mut self, id: WorkerId) -> Result<(), StoreError> {
+        let sql = "WITH gone AS (DELETE FROM mainspring.worker WHERE id = $1 RETURNING id),
+            has_left AS (UPDATE mainspring.worker_host SET has_left = true WHERE id IN (SELECT id FROM gone))
+            SELECT pg_notify($2, '')::text FROM gone";
+        self.connection.call("leave", sql, &[of(id), Value::text(REPORT_CHANNEL)]).map(drop)
+    }
+
     /// Those of some workers that are gone which have left.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ const MAX_KNOWN_LIVES: i64 = 10_000;
 const WORKER_CHANNEL: &str = "mainspring_worker";
 
 /// The channel of reports.
-const REPORT_CHANNEL: &str = "mainspring_report";
+pub(super) const REPORT_CHANNEL: &str = "mainspring_report";
 
 /// The table of workers, over a session of its own.
 #[derive(Debug)]
@@ -263,17 +263,6 @@ impl Members {
         }
     }
 
-    /// A worker ends in good order: nothing of it runs any more. Its reports stay.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub fn leave(&mut self, id: WorkerId) -> Result<(), StoreError> {
-        let sql = "WITH gone AS (DELETE FROM mainspring.worker WHERE id = $1 RETURNING id),
-            has_left AS (UPDATE mainspring.worker_host SET has_left = true WHERE id IN (SELECT id FROM gone))
-            SELECT pg_notify($2, '')::text FROM gone";
-        self.connection.call("leave", sql, &[of(id), Value::text(REPORT_CHANNEL)]).map(drop)
-    }
-
     /// The workers that are there, in the order in which they joined.
     ///
     /// # Errors
@@ -428,7 +417,7 @@ impl MemberState {
     }
 }
 
-fn of(id: WorkerId) -> Value {
+pub(super) fn of(id: WorkerId) -> Value {
     Value::Int(number(id.0))
 }
 

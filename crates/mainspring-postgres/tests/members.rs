@@ -133,6 +133,7 @@ pub(crate) fn workers_do_all(database: &Database, url: &str) {
     assert_eq!(pool.planner.list().unwrap().len(), 1);
     assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Present);
     pool.worker.leave(id).unwrap();
+    assert_eq!(pool.planner.left(&[id]).unwrap(), [id]);
     assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
 }
 
@@ -159,7 +160,10 @@ fn a_worker_is_listed_as_it_joined_and_as_it_renews_and_is_gone_when_it_leaves()
         assert_eq!(pool.planner.list().unwrap()[0].progress, text);
     }
     pool.worker.leave(pool.id).unwrap();
-    assert_eq!(pool.planner.list().unwrap(), []);
+    assert_eq!(
+        (pool.planner.list().unwrap(), pool.planner.left(&[pool.id]).unwrap()),
+        (vec![], vec![pool.id])
+    );
     assert!(matches!(pool.worker.renew(pool.id, &leaving, LASTS, 0), Err(StoreError::Fenced)));
     let again = pool.worker.join(&member("one"), LASTS).unwrap();
     assert!(pool.id < again, "another life has another number");
@@ -223,6 +227,7 @@ fn a_worker_is_lost_when_its_lease_has_run_out_by_the_clock_of_the_database_and_
     database.ask("UPDATE mainspring.worker SET until = clock_timestamp() - interval '2 s'");
     assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Lost);
     assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Absent);
+    assert_eq!(pool.planner.left(&[id]).unwrap(), [], "what it began may have gone on");
     let renewed = pool.worker.renew(id, &member("one").state, LASTS, 0);
     assert!(matches!(renewed, Err(StoreError::Fenced)), "{renewed:?}");
     let told = pool.worker.report(id, &[report(id, 2, 2)]);
