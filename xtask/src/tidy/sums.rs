@@ -47,7 +47,7 @@ const ROWS: [Row; 12] = [
     // its id through a takeover. The model has what a worker gives back. Why a job waits is told by rows too.
     // The rate of a group, its text, its window of starts, and what a planner that takes over knows of it.
     // Raised by 53: an end is as old as it is, and what ran at a worker that lives has not killed it. By 3
-    // for the progress of runs, as other rows were.
+    // for the progress of runs, as other rows were, and by 11 for a worker that has left.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
         lines: 11_811,
