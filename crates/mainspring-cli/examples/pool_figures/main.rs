@@ -8,7 +8,7 @@
 //! | lateness of records | when a one-shot job is due | its start record, which may come before that |
 //! | lateness of processes | when it is due | the first line of its program |
 //! | the same beside it | when a thread that sleeps is to spawn that program | its first line |
-//! | process jobs | the submission of many | the end of the last; one server and three |
+//! | process jobs | the submission of many | the end of the last; one server and three, and processor time |
 //! | idle | | transactions of the database in a second while no client asks for anything |
 //! | one page | | the same while Chromium shows the page of a server that does not plan, if it is installed |
 //!
@@ -27,6 +27,8 @@
 mod database;
 #[path = "../bench_serve/marks.rs"]
 mod marks;
+#[path = "../bench_serve/processor.rs"]
+mod processor;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,6 +38,7 @@ use std::time::Duration;
 
 use database::Database;
 use marks::{MARK, is_mark, percentile};
+use processor::{Processor, Took};
 
 /// How many servers there are.
 const SERVERS: usize = 3;
@@ -165,8 +168,9 @@ impl Pool {
         (next - killed) / 1_000_000
     }
 
-    /// How many processes that do nothing it starts and ends in a second.
-    fn process_rate(&self) -> i64 {
+    /// How many processes that do nothing it starts and ends in a second, and what each takes.
+    fn process_rate(&self) -> (i64, Took) {
+        let processor = Processor::now();
         let before = self.number("SELECT mainspring.now_ns()");
         let sql = format!(
             "SELECT count(mainspring.submit('{{\"process\": {{\"run\": [\"/bin/true\"]}}}}')) FROM generate_series(1, {PROCESS_JOBS})"
@@ -175,7 +179,7 @@ impl Pool {
         let left = "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT pending + open FROM mainspring.planner)";
         assert!((0..MAX_TRIES).any(|_| self.ask(left) == "0"), "all end");
         let took = self.number("SELECT mainspring.now_ns()") - before;
-        i64::try_from(PROCESS_JOBS).unwrap() * 1_000_000_000 / took
+        (i64::try_from(PROCESS_JOBS).unwrap() * 1_000_000_000 / took, processor.took(PROCESS_JOBS))
     }
 
     /// How late the start records of one-shot jobs are, and their processes, in microseconds.
@@ -269,9 +273,11 @@ fn main() -> ExitCode {
         Some(rate) => println!("the same with one page open: {rate:.1}"),
         None => println!("the same with one page open: not measured, as chromium is not installed"),
     }
-    let process_rate = pool.process_rate();
+    let (rate, took) = pool.process_rate();
+    println!("process jobs a second: {rate} with {SERVERS} servers ({took} in the database and elsewhere)");
     let Some(one) = Pool::start(program.clone(), 1, never) else { return ExitCode::SUCCESS };
-    println!("process jobs a second: {process_rate} with {SERVERS} servers, {} with one", one.process_rate());
+    let (rate, took) = one.process_rate();
+    println!("the same with one: {rate} ({took})");
     drop(one);
     println!("| what | count | least | p50 | p99 | most |\n|---|---|---|---|---|---|");
     let [records, processes] = pool.lateness_us();

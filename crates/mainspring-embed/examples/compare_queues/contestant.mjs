@@ -41,20 +41,17 @@ const QUEUES = {
 
 const [name, url, mode, countText] = process.argv.slice(2);
 const count = Number(countText);
-let runCount = 0;
 let onLatest = () => {};
-const queue = await QUEUES[name](url, () => {
-  runCount += 1;
-  onLatest();
-});
+const queue = await QUEUES[name](url, () => onLatest());
 const client = new pg.Client({ connectionString: url });
 await client.connect();
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function untilAllHaveEnded() {
-  while (runCount < count || (await client.query(queue.open)).rows[0].count > 0) await sleep(5);
+  while ((await client.query(queue.open)).rows[0].count > 0) await sleep(5);
 }
 
+if (process.env.MEMBER) console.log("works");
 const payloads = Array.from({ length: count }, (_, number) => ({ number }));
 const began = performance.now();
 if (mode === "latency") {
@@ -78,6 +75,10 @@ if (mode === "latency") {
       for (let at = first; at < count; at += SUBMITTERS) await queue.submit(payloads[at]);
     };
     await Promise.all(Array.from({ length: SUBMITTERS }, (_, first) => submitter(first)));
+  }
+  if (process.env.MEMBER) {
+    console.log("submitted");
+    await new Promise(() => {});
   }
   await untilAllHaveEnded();
   console.log((performance.now() - began) / 1000);

@@ -20,7 +20,7 @@
 //! Cost: minutes for what is installed, then about one for each round. It needs node, python3 and
 //! PostgreSQL.
 //!
-//! With `--processes` it measures Mainspring alone, in several processes: see [`processes`].
+//! With `--processes` it measures the fastest of them in several processes: see [`processes`].
 
 #![allow(clippy::unwrap_used, reason = "what cannot go on has failed, and says where")]
 #![allow(clippy::disallowed_methods, reason = "it measures")]
@@ -31,6 +31,8 @@ mod beanstalkd;
 mod database;
 mod ours;
 mod processes;
+#[path = "../../../mainspring-cli/examples/bench_serve/processor.rs"]
+mod processor;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -47,6 +49,10 @@ const ROUNDS: usize = 3;
 /// How many a submission in bulk has, and how many callers submit one by one. The rivals are told.
 const BULK: usize = 1_000;
 const SUBMITTERS: usize = 8;
+
+/// The variable of a process that works beside others until it is killed, and says when it does and when it
+/// has submitted. The rivals are told.
+const MEMBER: &str = "MEMBER";
 
 /// A queue, and the program that carries it, in the folder of what is installed.
 const QUEUES: [(&str, &[&str]); 6] = [
@@ -87,10 +93,12 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => compare(ROUNDS),
         ["--rounds", rounds] if is_count(rounds) => compare(rounds.parse().unwrap()),
-        ["--processes"] => alone(ROUNDS),
-        ["--processes", "--rounds", rounds] if is_count(rounds) => alone(rounds.parse().unwrap()),
-        ["member", url, mode, count] => ours::take_part(url, mode, count.parse().unwrap()),
-        ["mainspring", url, mode, count] => ours::measure(url, mode, count.parse().unwrap()),
+        ["--processes"] => compare_processes(ROUNDS),
+        ["--processes", "--rounds", rounds] if is_count(rounds) => compare_processes(rounds.parse().unwrap()),
+        ["mainspring", url, mode, count] => match std::env::var_os(MEMBER) {
+            Some(_) => ours::take_part(url, mode, count.parse().unwrap()),
+            None => ours::measure(url, mode, count.parse().unwrap()),
+        },
         ["beanstalkd", _, mode, count] => beanstalkd::measure(mode, count.parse().unwrap()),
         _ => {
             eprintln!("usage: compare_queues [--processes] [--rounds N]");
@@ -104,9 +112,10 @@ fn is_count(text: &str) -> bool {
     text.parse().is_ok_and(|count: usize| 0 < count)
 }
 
-fn alone(round_count: usize) {
+fn compare_processes(round_count: usize) {
+    let folder = installed();
     if let Some(database) = started() {
-        processes::compare(&database, round_count);
+        processes::compare(&database, &folder, round_count);
     }
 }
 
@@ -180,6 +189,24 @@ fn measured(
     count: usize,
 ) -> Vec<f64> {
     empty(database);
+    let output = contestant(database, folder, name, command, mode, count).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let figures: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();
+    match figures {
+        Ok(figures) if output.status.success() && !figures.is_empty() => figures,
+        _ => panic!("{name} {mode}: {text}{}", String::from_utf8_lossy(&output.stderr)),
+    }
+}
+
+/// The process of a queue.
+fn contestant(
+    database: &Database,
+    folder: &Path,
+    name: &str,
+    command: &[&str],
+    mode: &str,
+    count: usize,
+) -> Command {
     let own = std::env::current_exe().unwrap();
     let mut process = match command {
         [] => Command::new(own),
@@ -193,13 +220,7 @@ fn measured(
     };
     process.args([name, &address(database), mode, &count.to_string()]).current_dir(folder);
     process.env("BULK", BULK.to_string()).env("SUBMITTERS", SUBMITTERS.to_string());
-    let output = process.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let figures: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();
-    match figures {
-        Ok(figures) if output.status.success() && !figures.is_empty() => figures,
-        _ => panic!("{name} {mode}: {text}{}", String::from_utf8_lossy(&output.stderr)),
-    }
+    process
 }
 
 /// How many bytes the database has beyond an empty one, once it is vacuumed.

@@ -1,23 +1,32 @@
-//! Mainspring with itself in several processes: how it grows with them, and what an idle pool costs.
+//! Queues in several processes: how they grow with them, and what an idle pool of Mainspring costs.
 //!
 //! ```text
-//!  an empty database ─▶ processes that work ─▶ another that works and submits ─▶ until nothing is pending or open
+//!  an empty database ─▶ processes that work ─▶ another that works and submits ─▶ until none is left
 //! ```
+//!
+//! Beside each rate stands what the machine did: the cores that were busy, and the processor time of a cycle
+//! in the database and in the programs. Where all cores are busy, no more processes make it faster.
 //!
 //! Cost: minutes.
 //!
 //! Does not measure several machines: the database and all processes share the cores.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::database::Database;
-use crate::{JOBS, address, empty, quantile};
+use crate::processor::{Processor, Took};
+use crate::{JOBS, MEMBER, QUEUES, contestant, empty};
 
 /// How many processes work.
 const PROCESSES: [usize; 3] = [1, 2, 4];
+
+/// The first of the queues, and what asks each how many jobs are left.
+const LEFT: [&str; 2] =
+    ["SELECT pending + open FROM mainspring.planner", "SELECT count(*) FROM graphile_worker._private_jobs"];
 
 /// How many are idle.
 const IDLE_PROCESSES: usize = 3;
@@ -36,15 +45,6 @@ struct Process {
 }
 
 impl Process {
-    /// One that submits so many.
-    fn start(database: &Database, mode: &str, count: usize) -> Process {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["member", &address(database), mode, &count.to_string()]);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
-        Process { child, lines }
-    }
-
     /// Waits for its next line.
     fn says(&mut self, line: &str) {
         let mut said = String::new();
@@ -60,56 +60,76 @@ impl Drop for Process {
     }
 }
 
-/// Starts so many processes that work and submit nothing.
-fn workers(database: &Database, count: usize) -> Vec<Process> {
-    let mut workers: Vec<Process> = (0..count).map(|_| Process::start(database, "one", 0)).collect();
-    workers.iter_mut().for_each(|worker| worker.says("works"));
-    workers
+/// A database and the processes of a queue, an index of [`QUEUES`].
+struct Pool<'a> {
+    database: &'a Database,
+    folder: &'a Path,
+    queue: usize,
 }
 
-/// Prints both tables.
-pub(crate) fn compare(database: &Database, round_count: usize) {
-    for mode in ["one", "bulk"] {
-        let mut rates: Vec<Vec<f64>> = vec![Vec::new(); PROCESSES.len()];
-        for _ in 0..round_count {
-            for (count, rates) in PROCESSES.iter().zip(&mut rates) {
-                rates.push(rate(database, *count, mode));
-            }
+impl Pool<'_> {
+    /// Starts a process that submits so many.
+    fn process(&self, mode: &str, count: usize) -> Process {
+        let (name, command) = QUEUES[self.queue];
+        let mut command = contestant(self.database, self.folder, name, command, mode, count);
+        let mut child = command.env(MEMBER, "1").stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut process = Process { child, lines };
+        process.says("works");
+        process
+    }
+
+    /// Starts so many processes that work and submit nothing, in an empty database.
+    fn workers(&self, count: usize) -> Vec<Process> {
+        empty(self.database);
+        (0..count).map(|_| self.process("one", 0)).collect()
+    }
+
+    /// How many cycles such a pool makes in a second.
+    fn rate(&self, process_count: usize, mode: &str) -> (f64, Took) {
+        let _workers = self.workers(process_count - 1);
+        let mut last = self.process(mode, JOBS);
+        let (processor, began) = (Processor::now(), Instant::now());
+        last.says("submitted");
+        while self.database.ask(LEFT[self.queue]) != "0" {
+            thread::sleep(LOOK);
         }
-        println!("| {mode}: processes | cycles/s, middle | rounds |\n|---|---|---|");
-        for (count, rates) in PROCESSES.iter().zip(&mut rates) {
-            let all: Vec<String> = rates.iter().map(|rate| format!("{rate:.0}")).collect();
-            println!("| {count} | {:.0} | {} |", quantile(rates, 0.5), all.join(" "));
+        (JOBS as f64 / began.elapsed().as_secs_f64(), processor.took(JOBS))
+    }
+
+    /// How many transactions in a second an idle pool makes.
+    fn idle(&self) -> f64 {
+        let _workers = self.workers(IDLE_PROCESSES);
+        let count = || {
+            // From another database, so that the question is not counted.
+            let sql = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = 'mainspring'";
+            let output = self.database.psql("postgres", sql).stdout;
+            String::from_utf8_lossy(&output).trim().parse::<f64>().unwrap()
+        };
+        thread::sleep(REST);
+        let (began, before) = (Instant::now(), count());
+        thread::sleep(IDLE);
+        (count() - before) / began.elapsed().as_secs_f64()
+    }
+}
+
+/// Prints a table for each way to submit, and the last line.
+pub(crate) fn compare(database: &Database, folder: &Path, round_count: usize) {
+    let pool = |queue| Pool { database, folder, queue };
+    for mode in ["one", "bulk"] {
+        println!(
+            "| {mode}: queue | processes | cycles/s | busy; us of a cycle in the database + elsewhere |"
+        );
+        println!("|---|---|---|---|");
+        for _ in 0..round_count {
+            for process_count in PROCESSES {
+                for (queue, (name, _)) in QUEUES.iter().enumerate().take(LEFT.len()) {
+                    let (rate, took) = pool(queue).rate(process_count, mode);
+                    println!("| {name} | {process_count} | {rate:.0} | {took} |");
+                }
+            }
         }
         println!();
     }
-    println!("{IDLE_PROCESSES} idle processes: {:.1} transactions/s", idle(database));
-}
-
-fn rate(database: &Database, count: usize, mode: &str) -> f64 {
-    empty(database);
-    let _workers = workers(database, count - 1);
-    let mut first = Process::start(database, mode, JOBS);
-    first.says("works");
-    let began = Instant::now();
-    first.says("submitted");
-    while database.ask("SELECT pending + open FROM mainspring.planner") != "0" {
-        thread::sleep(LOOK);
-    }
-    JOBS as f64 / began.elapsed().as_secs_f64()
-}
-
-fn idle(database: &Database) -> f64 {
-    empty(database);
-    let _workers = workers(database, IDLE_PROCESSES);
-    let count = || {
-        // From another database, so that the question is not counted.
-        let sql = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = 'mainspring'";
-        let output = database.psql("postgres", sql).stdout;
-        String::from_utf8_lossy(&output).trim().parse::<f64>().unwrap()
-    };
-    thread::sleep(REST);
-    let (began, before) = (Instant::now(), count());
-    thread::sleep(IDLE);
-    (count() - before) / began.elapsed().as_secs_f64()
+    println!("{IDLE_PROCESSES} idle processes: {:.1} transactions/s", pool(0).idle());
 }
