@@ -284,7 +284,9 @@ impl State {
                             inputs.push_back(Input::Ended(AttemptEnd::new(key, attempt, Outcome::Killed)));
                         }
                     }
-                    Output::Load { .. } | Output::LoadIds { .. } => unreachable!("a turn answers them"),
+                    Output::Load { .. } | Output::LoadIds { .. } | Output::CheckBatch { .. } => {
+                        unreachable!("a turn answers them")
+                    }
                     Output::Note(_) => {}
                 }
             }

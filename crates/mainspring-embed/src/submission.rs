@@ -11,8 +11,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_action::body::{Body, HandlerBody};
 use mainspring_job::{
-    Command, Holder, JobName, MAX_BATCH_OPERATIONS, OnceId, Policies, Refusal, Reply, RunState, Submission,
-    Work,
+    Command, Holder, JobName, MAX_BATCH_OPERATIONS, OnceId, Policies, PolicyError, Refusal, Reply, RunState,
+    Submission, Work,
 };
 use mainspring_server::server::unawaited::is_again;
 use serde::Serialize;
@@ -33,6 +33,8 @@ pub struct Once<'c, P = AnyPayload> {
     period: Option<Duration>,
     payload: Option<Result<String, serde_json::Error>>,
     policies: Option<Policies>,
+    batch: Option<String>,
+    after_batch: Option<String>,
     priority: Option<i8>,
     accepts: PhantomData<P>,
 }
@@ -74,6 +76,8 @@ impl Client {
             period: None,
             payload: None,
             policies: None,
+            batch: None,
+            after_batch: None,
             priority: None,
             accepts: PhantomData,
         }
@@ -163,6 +167,21 @@ impl<'c, P> Once<'c, P> {
         Once { policies: Some(policies), ..self }
     }
 
+    /// It is a member of a batch of this name, of at most 128 characters, for what comes
+    /// [`after_batch`](Self::after_batch). It is one until it has ended for good, retries included; a dead
+    /// letter has ended. A handler may add members while it is one.
+    pub fn batch(self, name: impl Into<String>) -> Once<'c, P> {
+        Once { batch: Some(name.into()), ..self }
+    }
+
+    /// It begins when it is due and no member of that batch waits or runs any more, however they ended:
+    /// the callback of a batch. Submitted after its members, or it finds none and begins at once; in one
+    /// call of `submit_all`, or one transaction, it may be the last. What is a member of the batch itself is
+    /// refused.
+    pub fn after_batch(self, name: impl Into<String>) -> Once<'c, P> {
+        Once { after_batch: Some(name.into()), ..self }
+    }
+
     /// Another priority than that of the handler.
     pub fn priority(self, priority: i8) -> Once<'c, P> {
         Once { priority: Some(priority), ..self }
@@ -173,7 +192,8 @@ impl<'c, P> Once<'c, P> {
     /// # Errors
     /// When there is no such handler, the payload is too long ([`Error::Action`]) or cannot be written, the
     /// handler could not read it ([`Error::Unreadable`]), another submission has the key or the name
-    /// ([`Error::Taken`]), the disk is full, or the jobs are shut down. It is not submitted then.
+    /// ([`Error::Taken`]), a batch has no name or is its own ([`Error::Definition`]), the disk is full, or
+    /// the jobs are shut down. It is not submitted then.
     pub fn submit(self) -> Result<SubmittedJob, Error> {
         let (client, asked) = (self.client, self.submission()?);
         submitted(client.command(Command::Submit(asked.clone())), &asked)
@@ -236,8 +256,14 @@ impl<'c, P> Once<'c, P> {
         entry.reads.check(&body)?;
         let action = Body::Handler(body).encode().map_err(Error::Action)?;
         let usual = &entry.work;
-        let mut work =
-            Work::new(action).with_policies(self.policies.unwrap_or_else(|| usual.policies.clone()));
+        let mut policies = self.policies.unwrap_or_else(|| usual.policies.clone());
+        for (policy, name) in [("after-batch", self.after_batch), ("batch", self.batch)] {
+            let Some(name) = name else { continue };
+            let refused =
+                |error: PolicyError| Error::Definition { name: name.clone(), reason: error.to_string() };
+            policies.set(policy, &name).map_err(refused)?;
+        }
+        let mut work = Work::new(action).with_policies(policies);
         (work.group, work.priority) = (usual.group.clone(), self.priority.unwrap_or(usual.priority));
         let mut submission = Submission::new(due, work);
         submission.name = self.name.as_deref().map(name_of).transpose()?;

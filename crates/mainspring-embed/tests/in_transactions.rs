@@ -38,7 +38,14 @@ pub(super) async fn in_transaction<P>(transaction: &Transaction<'_>, once: Once<
     submitted.unwrap().await.unwrap();
 }
 
-pub(super) fn a_transaction_submits_what_it_commits(database: &Database) {
+pub(super) fn all(database: &Database) {
+    a_transaction_submits_what_it_commits(database);
+    a_batch_of_a_transaction_has_its_callback_last(database);
+    what_a_transaction_submits_is_what_a_call_submits(database);
+    what_cannot_be_submitted_fails_before_the_commit(database);
+}
+
+fn a_transaction_submits_what_it_commits(database: &Database) {
     let folder = folder("transaction");
     let (sender, seen) = channel();
     let start = |name: &str| {
@@ -92,6 +99,43 @@ pub(super) fn a_transaction_submits_what_it_commits(database: &Database) {
     let _ = fs::remove_dir_all(&folder);
 }
 
+fn a_batch_of_a_transaction_has_its_callback_last(database: &Database) {
+    let folder = folder("batch");
+    let (sender, seen) = channel();
+    let start = |name: &str| {
+        let (of_part, of_all) = (Mutex::new(sender.clone()), Mutex::new(sender.clone()));
+        Jobs::connect(&database.url())
+            .unwrap()
+            .folder(folder.join(name))
+            .handler("part", move |_: &Run, number: u32| {
+                of_part.lock().unwrap().send(number).map_err(|error| error.to_string())
+            })
+            .handler("all", move |_: &Run, (): ()| {
+                of_all.lock().unwrap().send(100).map_err(|error| error.to_string())
+            })
+            .start()
+            .unwrap()
+    };
+    let (first, second) = (start("one"), start("two"));
+    for jobs in [&second, &first] {
+        let submit = async |transaction: &Transaction<'_>| {
+            for number in 0..20_u32 {
+                in_transaction(transaction, jobs.once("part").batch("b").payload(&number)).await;
+            }
+            in_transaction(transaction, jobs.once("all").after_batch("b")).await;
+        };
+        transaction(&database.url(), submit, End::Commit);
+        let mut numbers: Vec<u32> = (0..21).map(|_| seen.recv_timeout(LONG).unwrap()).collect();
+        assert_eq!(numbers.pop(), Some(100), "the callback is the last");
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..20).collect::<Vec<_>>());
+    }
+    wait_until(|| first.runs(50).unwrap().iter().all(|run| !run.state.is_open()));
+    second.shutdown(LONG).unwrap();
+    first.shutdown(LONG).unwrap();
+    let _ = fs::remove_dir_all(&folder);
+}
+
 /// A payload whose text a database would write in another way.
 #[derive(Serialize, Deserialize)]
 struct Odd {
@@ -100,7 +144,7 @@ struct Odd {
     aardvark: u128,
 }
 
-pub(super) fn what_a_transaction_submits_is_what_a_call_submits(database: &Database) {
+fn what_a_transaction_submits_is_what_a_call_submits(database: &Database) {
     let folder = folder("work");
     let rules = Options::new("odd").group("bank", 2).priority(-7).retry(3).version(4);
     let jobs = Jobs::connect(&database.url())
@@ -150,7 +194,7 @@ pub(super) fn what_a_transaction_submits_is_what_a_call_submits(database: &Datab
     let _ = fs::remove_dir_all(&folder);
 }
 
-pub(super) fn what_cannot_be_submitted_fails_before_the_commit(database: &Database) {
+fn what_cannot_be_submitted_fails_before_the_commit(database: &Database) {
     let folder = folder("refused");
     let handle = |_: &Run, _: Odd| Ok::<(), String>(());
     let jobs = Jobs::connect(&database.url()).unwrap().folder(folder.join("jobs")).handler("odd", handle);

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod batch;
 mod folder;
 mod handlers;
 #[cfg(all(feature = "tower-03", feature = "tracing"))]

@@ -49,9 +49,7 @@ fn main() {
     }
     let Some(database) = Database::start() else { return };
     commands_work_where_the_jobs_are_not_owned(&database);
-    in_transactions::a_transaction_submits_what_it_commits(&database);
-    in_transactions::what_a_transaction_submits_is_what_a_call_submits(&database);
-    in_transactions::what_cannot_be_submitted_fails_before_the_commit(&database);
+    in_transactions::all(&database);
     a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
     what_is_for_a_label_runs_where_it_is(&database);
     shared_progress::progress_is_seen_at_each_program_while_the_run_goes_on(&database);

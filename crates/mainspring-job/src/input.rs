@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  boot:     Restore* ── Worker* ── Apply by command* ── Begin
-//!  then:     Tick, Worker, Command, Ended, Loaded, LoadedIds, Committed, in any order
+//!  then:     Tick, Worker, Command, Ended, Loaded, LoadedIds, BatchChecked, Committed, in any order
 //!  the end:  Stop, and then the same until nothing runs any more
 //! ```
 
@@ -120,6 +120,13 @@ pub enum Input {
         ids: Vec<OnceId>,
         /// Whether there was no more up to the end of the range.
         is_complete: bool,
+    },
+    /// The answer to [`Output::CheckBatch`](crate::Output::CheckBatch).
+    BatchChecked {
+        /// The batch that was asked of.
+        batch: JobName,
+        /// Whether a one-shot job of it is pending; `None`: that could not be read now.
+        is_pending: Option<bool>,
     },
     /// What has the keys and names that submissions of the next batch found taken, each with the place of its
     /// operation: see [`Holder::of_batch`](crate::Holder::of_batch). Told before that batch is committed, and

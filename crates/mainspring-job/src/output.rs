@@ -45,6 +45,10 @@ use crate::worker::WorkerId;
 ///             let is_complete = ids.len() < limit;
 ///             planner.handle(now, Input::LoadedIds { ids, is_complete }, &mut Vec::new());
 ///         }
+///         Output::CheckBatch { batch } => {
+///             let is_pending = Some(store.has_pending_of(&batch)?);
+///             planner.handle(now, Input::BatchChecked { batch, is_pending }, &mut Vec::new());
+///         }
 ///         Output::Note(note) => println!("{note:?}"),
 ///     }
 /// }
@@ -92,6 +96,13 @@ pub enum Output {
         up_to: Timestamp,
         /// at most so many, in order.
         limit: usize,
+    },
+    /// Ask the store whether a one-shot job of a batch is pending, and tell
+    /// [`Input::BatchChecked`](crate::Input::BatchChecked). The rest as for `Load`, but for one request at a
+    /// time: each is of another batch.
+    CheckBatch {
+        /// The batch: see [`Policies::batch`](crate::Policies::batch).
+        batch: JobName,
     },
     /// Something that a log should say.
     Note(Note),

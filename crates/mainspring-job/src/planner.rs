@@ -50,6 +50,7 @@ mod groups;
 mod hold;
 mod holds;
 mod hooks;
+mod job_batches;
 mod jobs;
 mod lateness;
 mod ledger;
@@ -260,6 +261,7 @@ impl Planner {
             Input::Ended(end) => self.ended(now, end),
             Input::Loaded { pending, is_complete } => self.loaded(now, pending, is_complete),
             Input::LoadedIds { ids, is_complete } => self.lookahead.scanned(&ids, is_complete),
+            Input::BatchChecked { batch, is_pending } => self.batch_checked(&batch, is_pending),
             Input::Holders(holders) => self.ledger.tell_holders(holders),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.activity.stop(),
@@ -274,6 +276,7 @@ impl Planner {
         self.prune_histories(now);
         self.ledger.end_unit();
         self.request_ids(now);
+        self.check_batches();
         if is_look {
             self.request_portion(now);
         }

@@ -35,6 +35,7 @@ pub use text::PolicyError;
 #[doc(inline)]
 pub use timeout::{Kill, MAX_KILL_GRACE, Signal, Timeout};
 
+use crate::name::JobName;
 use crate::state::RunState;
 
 /// The longest jitter: a day. More is a schedule of its own.
@@ -111,6 +112,10 @@ pub struct Policies {
     pub dead_letters: DeadLetters,
     /// At which workers a run may start.
     pub on: WorkerSelector,
+    /// A run starts when nothing of this batch waits or runs any more.
+    pub after_batch: Option<JobName>,
+    /// The batch that runs are members of, for what has it as [`after_batch`](Policies::after_batch).
+    pub batch: Option<JobName>,
 }
 
 /// A policy as texts have it.
@@ -140,7 +145,7 @@ pub struct PolicyKey {
     text: fn(&Policies, &Policies) -> Option<String>,
 }
 
-const KEYS: [PolicyKey; 9] = [
+const KEYS: [PolicyKey; 11] = [
     PolicyKey {
         name: "misfire",
         first: Some("rule"),
@@ -244,7 +249,55 @@ const KEYS: [PolicyKey; 9] = [
         set: |policies, text| parse(&mut policies.on, text),
         text: |policies, usual| differing(&policies.on, &usual.on, WorkerSelector::to_string),
     },
+    PolicyKey {
+        name: "after-batch",
+        first: None,
+        value: "a name, `none`",
+        default: "none",
+        says: "a run starts when no one-shot job and no run of this batch waits or runs any more, however they ended",
+        set: |policies, text| {
+            policies.after_batch = batch("after-batch", text, policies.batch.as_ref())?;
+            Ok(())
+        },
+        text: |policies, usual| differing(&policies.after_batch, &usual.after_batch, batch_text),
+    },
+    // The last word of a text: stores find the members of a batch by how their policies end.
+    PolicyKey {
+        name: "batch",
+        first: None,
+        value: "a name, `none`",
+        default: "none",
+        says: "the batch that its runs are members of",
+        set: |policies, text| {
+            policies.batch = batch("batch", text, policies.after_batch.as_ref())?;
+            Ok(())
+        },
+        text: |policies, usual| differing(&policies.batch, &usual.batch, batch_text),
+    },
 ];
+
+/// No batch.
+const NO_BATCH: &str = "none";
+
+/// Reads the name of a batch, which is not the other one: a member of it would wait for itself.
+fn batch(policy: &'static str, text: &str, other: Option<&JobName>) -> Result<Option<JobName>, PolicyError> {
+    if text == NO_BATCH {
+        return Ok(None);
+    }
+    let name = JobName::new(text).map_err(|_| PolicyError::new(policy, text, "a name such as import-7"))?;
+    if other == Some(&name) {
+        return Err(PolicyError::new(
+            policy,
+            text,
+            "another batch: what waits for a batch is no member of it",
+        ));
+    }
+    Ok(Some(name))
+}
+
+fn batch_text(name: &Option<JobName>) -> String {
+    name.as_ref().map_or(NO_BATCH, JobName::as_str).to_owned()
+}
 
 fn parse<P: FromStr<Err = PolicyError>>(policy: &mut P, text: &str) -> Result<(), PolicyError> {
     *policy = text.parse()?;
@@ -317,7 +370,7 @@ mod tests {
             "misfire=all,cap=7,window=1h,spread=0s,grace=1s",
             "misfire=none,window=24h,spread=2m,grace=5s overlap=queue-all,cap=3",
             "retry=5,backoff=1s,factor=2,cap=1h,jitter=20%,on=failed+timed_out+abandoned",
-            "timeout=1h30m,signal=INT,grace=5s retention=keep=7,days=1 jitter=1m30s pause-after=5 dead-letters=always on=gpu,region=eu",
+            "timeout=1h30m,signal=INT,grace=5s retention=keep=7,days=1 jitter=1m30s pause-after=5 dead-letters=always on=gpu,region=eu after-batch=import-6 batch=import-7",
         ];
         for text in texts {
             let policies: Policies = text.parse().unwrap();
@@ -327,7 +380,7 @@ mod tests {
 
     #[test]
     fn the_default_of_each_row_is_the_default() {
-        let odd: Policies = "misfire=none overlap=allow retry=7 timeout=1s retention=keep=1 jitter=1s pause-after=1 dead-letters=never on=gpu"
+        let odd: Policies = "misfire=none overlap=allow retry=7 timeout=1s retention=keep=1 jitter=1s pause-after=1 dead-letters=never on=gpu after-batch=a batch=b"
             .parse()
             .unwrap();
         for key in KEYS {
@@ -347,6 +400,8 @@ mod tests {
             ("retry=1000000", "`1000000` is no retry: expected a number from 0 to"),
             ("timeout=soon", "`soon` is no timeout: expected a duration such as 90s, 1h30m or 500ms"),
             ("jitter=2000h", "`2000h` is no jitter: expected at most 24h"),
+            ("batch=a/b", "`a/b` is no batch: expected a name"),
+            ("batch=a after-batch=a", "`a` is no after-batch: expected another batch"),
             ("skip", "`skip` is no policy: expected a word"),
         ];
         for (text, expected) in cases {

@@ -273,6 +273,21 @@ pub trait Reader {
         Ok(self.load(after, up_to, limit)?.into_iter().map(|once| once.id).collect())
     }
 
+    /// Whether a pending one-shot job is a member of a batch, by its policies. A store that knows it without
+    /// reading all of them says so by writing this anew.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn has_pending_of(&mut self, batch: &JobName) -> Result<bool, StoreError> {
+        let is_member = |once: &Once| once.work.policies.batch.as_ref() == Some(batch);
+        let mut page = self.load(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, MAX_PAGE)?;
+        while !page.iter().any(is_member) {
+            let Some(last) = page.last() else { return Ok(false) };
+            page = self.load(last.id, Timestamp::MAX, MAX_PAGE)?;
+        }
+        Ok(true)
+    }
+
     /// The records of all jobs, removed ones too, and how long everything is paused, if it is.
     ///
     /// # Errors

@@ -70,6 +70,10 @@ pub fn turn(
                     let is_complete = ids.len() < limit;
                     inputs.push_back(Input::LoadedIds { ids, is_complete });
                 }
+                Output::CheckBatch { batch } => {
+                    let is_pending = Some(store.has_pending_of(&batch)?);
+                    inputs.push_back(Input::BatchChecked { batch, is_pending });
+                }
                 other => left.push(other),
             }
         }

@@ -2,6 +2,7 @@
 //! number.
 
 mod absence;
+mod batch;
 mod change;
 mod clock;
 mod count;

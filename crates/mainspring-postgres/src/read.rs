@@ -77,6 +77,13 @@ pub(super) fn load_ids(
     rows_of(connection, "load ids", &sql, &range(after, up_to, limit), columns::once_id)
 }
 
+/// In the words of an index.
+pub(super) fn has_pending_of(connection: &mut Connection, batch: &JobName) -> ReadResult<bool> {
+    let sql = "SELECT FROM mainspring.pending WHERE policies LIKE '%batch=%'
+        AND split_part(' ' || policies, ' batch=', 2) = $1 LIMIT 1";
+    Ok(!rows_of(connection, "look for a batch", sql, &[Value::text(batch.as_str())], |_| Ok(()))?.is_empty())
+}
+
 pub(super) fn jobs(connection: &mut Connection) -> ReadResult<(Vec<JobRecord>, Option<PauseTerms>)> {
     let sql = format!("SELECT {JOB} FROM mainspring.job_list ORDER BY name");
     let jobs = rows_of(connection, "jobs", &sql, &[], columns::job)?;

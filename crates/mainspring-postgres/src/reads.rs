@@ -46,6 +46,10 @@ macro_rules! reads_by_asking {
                 read::load_ids(&mut self.connection, after, up_to, limit)
             }
 
+            fn has_pending_of(&mut self, batch: &JobName) -> Result<bool, StoreError> {
+                read::has_pending_of(&mut self.connection, batch)
+            }
+
             fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
                 read::jobs(&mut self.connection)
             }

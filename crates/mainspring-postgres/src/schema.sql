@@ -75,6 +75,8 @@ CREATE TABLE mainspring.pending (
     PRIMARY KEY (due, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 CREATE UNIQUE INDEX pending_name ON mainspring.pending (name) WHERE is_named;
+-- The members of a batch: its name is the last word of their policies.
+CREATE INDEX pending_batch ON mainspring.pending (split_part(' ' || policies, ' batch=', 2)) WHERE policies LIKE '%batch=%';
 
 -- The one-shot job that a key names, while it waits and while its run is kept.
 CREATE TABLE mainspring.once_key (

@@ -64,6 +64,17 @@ pub(super) fn load_ids(
     rows(connection, load_ids_sql(), values, columns::once_id)
 }
 
+/// The question behind `has_pending_of`, in the words of an index.
+pub(super) fn has_pending_of_sql() -> &'static str {
+    "SELECT EXISTS (SELECT 1 FROM pending WHERE 0 < instr(' ' || policies, ' batch=')
+        AND substr(' ' || policies, instr(' ' || policies, ' batch=') + 7) = ?1)"
+}
+
+pub(super) fn has_pending_of(connection: &Connection, batch: &JobName) -> Result<bool, StoreError> {
+    let found = rows(connection, has_pending_of_sql(), [batch.as_str()], |row| row.maybe_integer(0))?;
+    Ok(found == [Some(1)])
+}
+
 pub(super) fn jobs(connection: &Connection) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
     let jobs = rows(connection, &format!("SELECT {JOB} FROM job ORDER BY name"), [], columns::job)?;
     let sql = "SELECT pause_until, pause_note FROM head WHERE is_paused";

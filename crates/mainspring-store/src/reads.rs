@@ -43,6 +43,10 @@ macro_rules! reads_by_asking {
                 self.ask(|connection| read::load_ids(connection, after, up_to, limit))
             }
 
+            fn has_pending_of(&mut self, batch: &JobName) -> Result<bool, StoreError> {
+                self.ask(|connection| read::has_pending_of(connection, batch))
+            }
+
             fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
                 self.ask(|connection| read::jobs(connection))
             }

@@ -23,6 +23,9 @@ CREATE TABLE pending (
     priority INTEGER NOT NULL, PRIMARY KEY (due, number)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX pending_name ON pending (name) WHERE is_named = 1;
+-- The members of a batch: its name is the last word of their policies.
+CREATE INDEX pending_batch ON pending (substr(' ' || policies, instr(' ' || policies, ' batch=') + 7))
+    WHERE 0 < instr(' ' || policies, ' batch=');
 
 CREATE TABLE once_key (
     key TEXT PRIMARY KEY, due INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL

@@ -293,6 +293,7 @@ fn hot_questions_are_answered_from_a_key() {
     let ids = "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)";
     assert_eq!(plan(read::load_ids_sql()), ids);
     assert_eq!(plan(&read::load_sql()), "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)");
+    assert!(plan(read::has_pending_of_sql()).contains("SEARCH pending USING INDEX pending_batch (<expr>=?)"));
     assert!(plan(&read::open_runs_sql()).starts_with("SEARCH run USING INDEX run_open"));
     let mut query = Query::new(20);
     query.order = Order::Ended;

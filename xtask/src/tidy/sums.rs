@@ -47,10 +47,11 @@ const ROWS: [Row; 12] = [
     // its id through a takeover. The model has what a worker gives back. Why a job waits is told by rows too.
     // The rate of a group, its text, its window of starts, and what a planner that takes over knows of it.
     // Raised by 53: an end is as old as it is, and what ran at a worker that lives has not killed it. By 3
-    // for the progress of runs, as other rows were, and by 11 for a worker that has left.
+    // for the progress of runs, as other rows were, and by 11 for a worker that has left. By 233, and the
+    // rows below by 49: batches, for which runs wait.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 11_811,
+        lines: 12_044,
         goal: 7_700,
         bools: 10,
         assertions: 56,
@@ -69,7 +70,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_841, goal: 3_600, bools: 0, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_783,
+        lines: 4_802,
         goal: 3_600,
         bools: 3,
         assertions: 0,
@@ -77,7 +78,7 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 12_070, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 12_080, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back.
@@ -90,8 +91,8 @@ const ROWS: [Row; 12] = [
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
-    Row { crates: &["mainspring-embed"], lines: 4_502, goal: 2_600, bools: 1, assertions: 0 },
-    Row { crates: &["mainspring-cli"], lines: 7_019, goal: 5_600, bools: 6, assertions: 4 },
+    Row { crates: &["mainspring-embed"], lines: 4_520, goal: 2_600, bools: 1, assertions: 0 },
+    Row { crates: &["mainspring-cli"], lines: 7_021, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.

@@ -242,7 +242,9 @@ impl<'s> World<'s> {
                     Output::Kill { key, attempt, .. } => inputs.extend(self.kill(key, attempt)),
                     Output::Reply { reply, .. } => replies.push(reply),
                     Output::Note(note) => self.note(&note),
-                    Output::Load { .. } | Output::LoadIds { .. } => unreachable!("a turn answers them"),
+                    Output::Load { .. } | Output::LoadIds { .. } | Output::CheckBatch { .. } => {
+                        unreachable!("a turn answers them")
+                    }
                 }
             }
         }

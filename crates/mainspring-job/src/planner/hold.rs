@@ -84,6 +84,13 @@ pub enum Hold {
         /// When the next of the group may.
         until: Timestamp,
     },
+    /// A run of it is due, and something of the batch for which it waits is left.
+    AfterBatch {
+        /// The run that waits.
+        run: RunKey,
+        /// Its policy says for which.
+        batch: JobName,
+    },
     /// A run of it is due, and the servers that serve it run as many as they may.
     ServerFull {
         /// The run that waits.
@@ -131,6 +138,7 @@ impl Hold {
             Hold::Waiting(_) => "waiting",
             Hold::GroupFull { .. } => "group_full",
             Hold::GroupRate { .. } => "group_rate",
+            Hold::AfterBatch { .. } => "after_batch",
             Hold::ServerFull { .. } => "server_full",
             Hold::Unserved { .. } => "unserved",
             Hold::Done => "done",
@@ -155,6 +163,9 @@ impl Hold {
                 format!("the end of a run of the group, or `mainspring cancel {run}`")
             }
             Hold::GroupRate { run, until, .. } => format!("{until}, or `mainspring cancel {run}`"),
+            Hold::AfterBatch { run, batch } => {
+                format!("the end of batch {batch}, or `mainspring cancel {run}`")
+            }
             Hold::ServerFull { run, .. } => format!("the end of a run, or `mainspring cancel {run}`"),
             Hold::Unserved { needs, .. } => format!("a server that has {needs}"),
             Hold::Done | Hold::NoTime => "another definition".to_owned(),
@@ -199,6 +210,9 @@ impl fmt::Display for Hold {
             }
             Hold::GroupRate { run, group, rate, .. } => {
                 write!(f, "{run} is due, and group {group} has had as many starts as its rate {rate} allows")
+            }
+            Hold::AfterBatch { run, batch } => {
+                write!(f, "{run} is due, and something of batch {batch} waits or runs")
             }
             Hold::ServerFull { run, limit } => {
                 write!(f, "{run} is due and waits for a place of the server, which runs {limit} at once")

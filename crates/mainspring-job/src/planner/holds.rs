@@ -10,6 +10,7 @@
 //! | an earlier run runs, or waits for its slot | with the end of that run, or its start |
 //! | its group or the workers run as many as they may | when some of those have ended |
 //! | as many of its group have started as may in a time | when that time is over |
+//! | something of the batch for which it waits is left | when the last of that has ended |
 //! | no worker has what it needs | with one that has |
 //! | it has had its runs, or has no further time | with another definition |
 //!
@@ -71,8 +72,8 @@ pub struct JobRows<'r> {
 }
 
 impl JobRows<'_> {
-    /// The same as [`Planner::holds`], but for what the planner has in its memory alone: that it stops, and
-    /// that it has no room for more open runs.
+    /// The same as [`Planner::holds`], but for what the planner has in its memory alone: that it stops, that
+    /// it has no room for more open runs, and that a batch is waited for.
     pub fn holds(&self, now: Timestamp) -> Vec<Hold> {
         let JobRows { job, mark, paused, in_the_way, .. } = self;
         let (work, workers) = (&job.work, Workers::of(self.workers.iter().cloned()));

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{Live, Planner};
+use crate::name::JobName;
 use crate::once::Once;
 use crate::operation::Operation;
 use crate::output::Output;
@@ -93,6 +94,20 @@ impl Planner {
         self.has_room() && self.lookahead.has_fired_all(now)
     }
 
+    /// Asks of batches that are waited for whether a one-shot job is pending.
+    pub(super) fn check_batches(&mut self) {
+        for batch in self.runs.batches().take_questions() {
+            self.ledger.perform(Output::CheckBatch { batch });
+        }
+    }
+
+    /// The store said so of a batch.
+    pub(super) fn batch_checked(&mut self, batch: &JobName, is_pending: Option<bool>) {
+        for run in self.runs.batches().answer(batch, is_pending) {
+            self.promote(&run.job);
+        }
+    }
+
     /// Up to which due time one-shot jobs may fire now.
     pub(super) fn ahead_of(&self, now: Timestamp) -> Timestamp {
         self.lookahead.ahead_of(now, self.limits.lead)
@@ -106,6 +121,9 @@ impl Planner {
 
     pub(super) fn fire(&mut self, now: Timestamp, once: &Once) {
         let mut run = once.run(RunState::Scheduled, once.id.due, now);
+        if let Some(batch) = &once.work.policies.batch {
+            self.runs.batches().change(batch);
+        }
         if self.runs.is_open(&run.key) {
             // A job of that name came later and ran at the very same time: the store will say so and drop the
             // pending one.

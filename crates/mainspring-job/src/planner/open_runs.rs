@@ -22,6 +22,7 @@
 //! Does not decide which run may start or has to wait: it is told which job is paused and which run barred.
 
 mod check;
+mod lack;
 mod promotion;
 
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ use jiff::Timestamp;
 
 use super::admission_queue::{AdmissionQueue, Load};
 use super::groups::Groups;
-use super::hold::{Hold, MAX_HOLDERS};
+use super::job_batches::JobBatches;
 use super::ledger::Position;
 use super::live::{Live, target};
 use super::run_slots::RunSlots;
@@ -62,6 +63,7 @@ pub(super) struct OpenRuns {
     /// Each with a run that is queued or running.
     queues: BTreeMap<Lane, AdmissionQueue>,
     slots: RunSlots,
+    batches: JobBatches,
     /// Runs that the next turn admits.
     postponed: Vec<Live>,
     /// How many turns there were.
@@ -123,21 +125,6 @@ impl OpenRuns {
     pub(super) fn running_at(&self, id: WorkerId) -> Vec<RunKey> {
         let is_there = |live: &&Live| live.run.state == RunState::Running && live.run.worker == Some(id);
         self.iter().filter(is_there).map(|live| live.run.key.clone()).collect()
-    }
-
-    /// Why a run in line has no slot, if no worker serves it, or its group or those that do are full.
-    pub(super) fn why_no_slot(&self, live: &Live) -> Option<Hold> {
-        let (run, needs) = (live.run.key.clone(), live.needs.as_ref()?);
-        let full_group = live.work.group.clone().and_then(|group| {
-            let run = run.clone();
-            if let Some(limit) = self.slots.full_group(&group) {
-                let holders = self.slots.running_of(&group).take(MAX_HOLDERS).cloned().collect();
-                return Some(Hold::GroupFull { run, group, limit, holders });
-            }
-            let (rate, until) = self.slots.full_rate(&group)?;
-            Some(Hold::GroupRate { run, group, rate, until })
-        });
-        self.workers().why_no_slot(run, needs, self.slots.placement(&live.work), full_group)
     }
 
     /// Whether a run of this key is open, one that the next turn admits among them.
@@ -218,10 +205,12 @@ impl OpenRuns {
     }
 
     /// Whether the run of a one-shot job would start in the turn in which it is admitted: no run of its name
-    /// is in the way, it is in no group, and no run waits for the slot that it would take.
+    /// is in the way, it is in no group, it waits for no batch, and no run waits for the slot that it would
+    /// take.
     pub(super) fn would_start(&self, once: &Once) -> bool {
         let is_open = self.is_open(&RunKey::new(once.name.clone(), once.id.due));
-        !is_open && self.is_clear(&(once.name.clone(), None)) && self.slots.has_spare(&once.work)
+        let is_held = is_open || once.work.policies.after_batch.is_some();
+        !is_held && self.is_clear(&(once.name.clone(), None)) && self.slots.has_spare(&once.work)
     }
 
     /// The runs in a lane that are queued or running, the admitted ones first.
@@ -275,6 +264,11 @@ impl OpenRuns {
         self.slots.dismiss(id);
     }
 
+    /// The batches that runs may be in.
+    pub(super) fn batches(&mut self) -> &mut JobBatches {
+        &mut self.batches
+    }
+
     /// The groups that runs may be in.
     pub(super) fn groups(&mut self) -> &mut Groups {
         self.slots.groups()
@@ -291,15 +285,25 @@ impl OpenRuns {
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the schedule");
         assert!(live.wakes.is_none(), "a run is on the schedule once");
         if live.unconfirmed.is_some() {
-            self.runs.insert(live.run.key.clone(), live);
-            return;
+            return self.insert(live);
         }
         let mut at = wait::end(&live.run, now);
         if let Some(before) = self.before_in_line(&live.run, live.target).and_then(|before| before.wakes) {
             at = at.max(before.at);
         }
         live.wakes = Some(schedule.add(at, Item::Run(live.run.key.clone())));
+        self.insert(live);
+    }
+
+    fn insert(&mut self, live: Live) {
+        self.batches.enter(&live);
         self.runs.insert(live.run.key.clone(), live);
+    }
+
+    fn remove(&mut self, key: &RunKey) -> Option<Live> {
+        let live = self.runs.remove(key)?;
+        self.batches.leave(&live);
+        Some(live)
     }
 
     /// The store says that a record was new. Where others make way for its run, that run gets its entry.
@@ -311,7 +315,7 @@ impl OpenRuns {
         schedule: &mut ScheduleQueue,
     ) {
         if self.runs.get(key).is_some_and(|live| live.unconfirmed == Some(record)) {
-            let mut live = self.runs.remove(key).expect("it was there a moment ago");
+            let mut live = self.remove(key).expect("it was there a moment ago");
             live.unconfirmed = None;
             self.schedule(now, live, schedule);
         }
@@ -320,7 +324,7 @@ impl OpenRuns {
     /// A run whose entry in the schedule queue was due is looked at again at a time.
     pub(super) fn park(&mut self, mut live: Live, until: Timestamp, schedule: &mut ScheduleQueue) {
         live.wakes = Some(schedule.add(until, Item::Run(live.run.key.clone())));
-        self.runs.insert(live.run.key.clone(), live);
+        self.insert(live);
     }
 
     /// Takes the runs of a job that wait for their time, to be scheduled anew.
@@ -339,7 +343,9 @@ impl OpenRuns {
             // Its slot and its admission go by the work: it waits for admission again.
             self.slots.remove(live);
             let is_queued = leave_lane(&mut self.queues, live);
+            self.batches.leave(live);
             live.work = Arc::clone(work);
+            self.batches.enter(live);
             live.target = target(&live.run, work).filter(|id| self.slots.workers().has(*id));
             if is_queued {
                 self.queues.entry(lane(live)).or_default().add(live);
@@ -353,7 +359,7 @@ impl OpenRuns {
 
     /// Takes a run whose entry in the schedule queue was due, to be admitted.
     pub(super) fn wake(&mut self, key: &RunKey) -> Live {
-        let mut live = self.runs.remove(key).expect("what is on the schedule is open");
+        let mut live = self.remove(key).expect("what is on the schedule is open");
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the schedule");
         live.wakes = None;
         live
@@ -384,7 +390,7 @@ impl OpenRuns {
     pub(super) fn restore_queued(&mut self, live: Live) {
         assert_eq!(live.run.state, RunState::Queued, "only queued runs stand in an admission queue");
         self.queues.entry(lane(&live)).or_default().add(&live);
-        self.runs.insert(live.run.key.clone(), live);
+        self.insert(live);
     }
 
     /// A run goes on that had started before this planner, at a worker that is there.
@@ -393,7 +399,7 @@ impl OpenRuns {
         self.slots.resume(&live);
         let queue = self.queues.entry(lane(&live)).or_default();
         queue.resume(&live);
-        self.runs.insert(live.run.key.clone(), live);
+        self.insert(live);
     }
 
     /// A queued run that has a slot starts its next attempt.
@@ -412,7 +418,7 @@ impl OpenRuns {
 
     /// Takes an open run out of everything but the store.
     pub(super) fn leave(&mut self, key: &RunKey, schedule: &mut ScheduleQueue) -> Live {
-        let mut live = self.runs.remove(key).expect("only open runs leave");
+        let mut live = self.remove(key).expect("only open runs leave");
         if let Some(entry) = live.wakes.take() {
             schedule.cancel(entry);
         }

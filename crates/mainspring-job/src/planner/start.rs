@@ -120,7 +120,10 @@ impl Planner {
             };
             match (subject, answer) {
                 (Subject::Submitted(once), Answer::New) => self.submitted(now, *once),
-                (Subject::Withdrawn(id), _) => self.lookahead.withdraw(id),
+                (Subject::Withdrawn(id), _) => {
+                    self.lookahead.withdraw(id);
+                    self.runs.batches().change_all();
+                }
                 (Subject::Looked, _) => self.pruning.end_looks(),
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {

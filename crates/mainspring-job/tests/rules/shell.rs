@@ -211,6 +211,10 @@ impl Shell {
                     let is_complete = ids.len() < limit;
                     self.tell(Input::LoadedIds { ids, is_complete });
                 }
+                Output::CheckBatch { batch } => {
+                    let is_pending = self.store.has_pending_of(&batch).ok();
+                    self.tell(Input::BatchChecked { batch, is_pending });
+                }
             }
         }
     }

@@ -68,6 +68,7 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("slots::watch_order", Check::Watch(slots::watch_order)),
     ("slots::watch_side_by_side", Check::Watch(slots::watch_side_by_side)),
     ("slots::watch_rate", Check::Watch(slots::watch_rate)),
+    ("slots::watch_batch", Check::Watch(slots::watch_batch)),
     ("slots::watch_catching_up", Check::CatchingUp),
     ("coverage::watch_end", Check::Watch(coverage::watch_end)),
     ("rest::watch_removal", Check::Watch(rest::watch_removal)),

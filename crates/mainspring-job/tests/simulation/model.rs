@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Absence, Answer, Cause, JobName, Mark, Operation, Overlap, Policies, Run, RunKey, RunState, Takeover,
-    Work,
+    Absence, Answer, Cause, JobName, Mark, OnceId, Operation, Overlap, Policies, Run, RunKey, RunState,
+    Takeover, Work,
 };
 
 use crate::simulation::event::Event;
@@ -92,6 +92,12 @@ pub(crate) struct Model<'s> {
     /// What was planned and refused since all was on disk, because it ran by an earlier timetable or another
     /// run has its key: in the way until then.
     pub refused: Vec<RunKey>,
+    /// One-shot jobs that are members of a batch and have not fired.
+    pub pending: BTreeMap<OnceId, JobName>,
+    /// The batch of the last event.
+    batch: Option<(u64, u64)>,
+    /// Queued runs that wait for no batch any more: nothing of it was left since they were.
+    pub released: BTreeSet<RunKey>,
     /// What counts for the rate of the group.
     pub rated_starts: RatedStarts,
     /// What started since all was on disk.
@@ -116,6 +122,9 @@ impl<'s> Model<'s> {
             is_gathering: false,
             ended: BTreeSet::new(),
             refused: Vec::new(),
+            pending: BTreeMap::new(),
+            batch: None,
+            released: BTreeSet::new(),
             rated_starts: RatedStarts::default(),
             started: Vec::new(),
             count: 0,
@@ -129,8 +138,18 @@ impl<'s> Model<'s> {
         theirs.filter(move |other| *other != key).map(|other| &self.runs[other])
     }
 
-    /// Whether a pause of its job holds a run that waits.
+    /// Whether something of the batch is left for which a run waits.
+    pub(crate) fn waits_for_batch(&self, view: &View) -> bool {
+        let Some(batch) = &view.policies.after_batch else { return false };
+        let is_open = || self.open.iter().any(|key| self.runs[key].policies.batch.as_ref() == Some(batch));
+        self.pending.values().any(|of| of == batch) || is_open()
+    }
+
+    /// Whether a pause of its job, or a batch, holds a run that waits.
     pub(crate) fn is_held(&self, view: &View) -> bool {
+        if self.waits_for_batch(view) && !self.released.contains(&view.run.key) {
+            return true;
+        }
         let Some(job) = self.jobs.get(&view.run.key.job) else { return false };
         let is_paused = job.mark.pause.is_some() && !view.starts_in_spite_of_a_pause();
         is_paused || job.absence.is_some() && view.run.cause != Cause::Once
@@ -165,6 +184,12 @@ impl<'s> Model<'s> {
 
     pub(crate) fn apply(&mut self, event: &Event) {
         self.count += 1;
+        let batch = if let Event::Wrote { batch, .. } = event { Some(*batch) } else { None };
+        if batch.is_none() || batch != self.batch {
+            // Within a batch an end may come before the retry that follows.
+            self.release();
+        }
+        self.batch = batch;
         if let Event::Wrote { operation, .. } = event
             && let Some((_, at)) = self.start_in_group(operation)
         {
@@ -173,6 +198,8 @@ impl<'s> Model<'s> {
         match event {
             Event::Began { at, takeover } => {
                 (self.began, self.takeover) = (*at, *takeover);
+                // A new planner knows nothing of what was left before.
+                self.released.clear();
                 self.rated_starts.begin(self.script.rate, *at);
             }
             Event::SetBack => self.rated_starts.set_back(),
@@ -220,6 +247,21 @@ impl<'s> Model<'s> {
                 self.jobs.values_mut().for_each(|job| job.is_removed = !job.is_defined);
             }
             _ => (),
+        }
+    }
+
+    /// What nothing holds of its batch now waits for it no more while it is queued.
+    fn release(&mut self) {
+        let waits = |key: &&RunKey| {
+            let view = &self.runs[*key];
+            view.run.state == RunState::Queued && view.policies.after_batch.is_some()
+        };
+        let waiting: BTreeSet<RunKey> = self.open.iter().filter(waits).cloned().collect();
+        self.released.retain(|key| waiting.contains(key));
+        for key in waiting {
+            if !self.waits_for_batch(&self.runs[&key]) {
+                self.released.insert(key);
+            }
         }
     }
 
@@ -271,7 +313,8 @@ impl<'s> Model<'s> {
 
     fn write(&mut self, operation: &Operation) {
         match operation {
-            Operation::Plan(run) | Operation::Fire { run, .. } => self.add(run),
+            Operation::Plan(run) => self.add(run),
+            Operation::Fire { id, run } => drop((self.pending.remove(id), self.add(run))),
             Operation::Begin { key, attempt, at, .. } => {
                 let view = self.runs.get_mut(key).unwrap();
                 (view.run.state, view.run.attempt, view.run.started) =
@@ -330,10 +373,11 @@ impl<'s> Model<'s> {
                 }
             }
             Operation::PauseAll(paused) => self.is_all_paused = paused.is_some(),
-            Operation::Submit(_)
-            | Operation::Withdraw { .. }
-            | Operation::Prune { .. }
-            | Operation::Audit(_) => (),
+            Operation::Submit(once) => {
+                self.pending.extend(once.work.policies.batch.clone().map(|batch| (once.id, batch)));
+            }
+            Operation::Withdraw { id, .. } => drop(self.pending.remove(id)),
+            Operation::Prune { .. } | Operation::Audit(_) => (),
         }
     }
 }

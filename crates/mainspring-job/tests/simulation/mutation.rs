@@ -3,8 +3,8 @@
 
 use jiff::SignedDuration;
 use mainspring_job::{
-    Answer, Batch, Cause, Command, Operation, Owner, Pause, PauseTerms, Reason, Reply, Run, RunKey,
-    RunRequest, RunState, Scope, Store, Ticket,
+    Action, Answer, Batch, Cause, Command, Once, OnceId, Operation, Owner, Pause, PauseTerms, Reason, Reply,
+    Run, RunKey, RunRequest, RunState, Scope, Store, Ticket, Work,
 };
 
 use crate::simulation::checker::{CHECKS, Check, judge};
@@ -357,6 +357,30 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
         let first = **starts.first()?;
         starts.iter_mut().for_each(|at| **at = first);
         (rate.starts() < u32::try_from(starts.len()).unwrap()).then_some(())
+    }),
+    ("slots::watch_batch", "a run starts although a member of its batch is pending", |world| {
+        let after = |run: &Run| run.work.as_ref()?.policies.after_batch.clone();
+        let (index, run) = world.log.iter().enumerate().find_map(|(index, event)| match event {
+            Event::Wrote { operation: Operation::Fire { run, .. }, answer: Answer::New, .. } => {
+                after(run).map(|_| (index, run.clone()))
+            }
+            _ => None,
+        })?;
+        let is_begin = |event: &Event| {
+            let Event::Wrote { operation: Operation::Begin { key, .. }, answer, .. } = event else {
+                return false;
+            };
+            *key == run.key && *answer == Answer::New
+        };
+        world.log[index..].iter().position(is_begin)?;
+        let mut member = Work::new(Action::new("process", "true").unwrap());
+        member.policies.batch = after(&run);
+        let member = Once::new(OnceId { due: jiff::Timestamp::MAX, number: 7 }, run.planned, member);
+        let mut event = world.log[index].clone();
+        let Event::Wrote { operation, answer, .. } = &mut event else { return None };
+        (*operation, *answer) = (Operation::Submit(member), Answer::New);
+        world.log.insert(index, event);
+        Some(())
     }),
     ("slots::watch_catching_up", "a catch-up run is beside another", |world| {
         let is_catch_up = |key: &RunKey| {

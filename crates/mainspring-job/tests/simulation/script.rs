@@ -418,7 +418,16 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
         ),
         40..=43 => Step::Submit {
             due_in: random.pick(&[-5, 0, 1, 59, 3_600, 100_000]),
-            policies: random.pick(&["", "", "retry=2,backoff=3s", "misfire=none,grace=10s"]),
+            policies: random.pick(&[
+                "",
+                "",
+                "retry=2,backoff=3s",
+                "misfire=none,grace=10s",
+                "batch=b",
+                "retry=1,backoff=3s batch=b",
+                "after-batch=b",
+                "misfire=none,grace=1h after-batch=b",
+            ]),
             key: random.one_in(3).then(|| random.below(3) as u8),
             name: random.one_in(4).then(|| random.below(3) as u8),
         },

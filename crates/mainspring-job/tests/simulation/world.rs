@@ -433,6 +433,10 @@ impl<'s> World<'s> {
                 let is_complete = ids.len() < limit;
                 self.answer(Input::LoadedIds { ids, is_complete })?;
             }
+            Output::CheckBatch { batch } => {
+                let is_pending = self.disk.has_pending_of(&batch).ok();
+                self.answer(Input::BatchChecked { batch, is_pending })?;
+            }
             Output::Note(_) => (),
         }
         Ok(())

@@ -17,7 +17,7 @@
 use mainspring_job::{Output, Start};
 
 use super::Server;
-use super::store_thread::{load, load_ids};
+use super::store_thread::{check_batch, load, load_ids};
 use mainspring_exec::clock::Moment;
 
 impl Server {
@@ -38,6 +38,7 @@ impl Server {
                 Output::Reply { ticket, reply } => self.reply(ticket, reply, now),
                 Output::Load { up_to, limit } => self.owner.load(load(up_to, limit)),
                 Output::LoadIds { after, up_to, limit } => self.owner.load(load_ids(after, up_to, limit)),
+                Output::CheckBatch { batch } => self.owner.load(check_batch(batch)),
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }

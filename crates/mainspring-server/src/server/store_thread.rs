@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Batch, Commit, Holder, Input, Lease, MAX_PAGE, OnceId, Reader, Store, StoreError,
+    Answer, Batch, Commit, Holder, Input, JobName, Lease, MAX_PAGE, OnceId, Reader, Store, StoreError,
 };
 
 use super::next_step::{Question, QuestionAnswer};
@@ -288,6 +288,17 @@ pub(super) fn load_ids(after: OnceId, up_to: Timestamp, limit: usize) -> Load {
     Box::new(move |reader| {
         let (ids, is_complete) = page(reader.load_ids(after, up_to, limit), limit)?;
         Ok(Input::LoadedIds { ids, is_complete })
+    })
+}
+
+/// Whether a one-shot job of a batch is pending.
+pub(super) fn check_batch(batch: JobName) -> Load {
+    Box::new(move |reader| {
+        let is_pending = match reader.has_pending_of(&batch) {
+            Err(StoreError::Busy) => None,
+            read => Some(read?),
+        };
+        Ok(Input::BatchChecked { batch, is_pending })
     })
 }
 

@@ -29,6 +29,7 @@ impl OpenRuns {
             let is_queued = self.queues.get(&lane(live)).is_some_and(|queue| queue.holds(live));
             assert_eq!(is_queued, !is_scheduled, "{key} is in an admission queue iff queued or running");
         }
+        self.batches.check(self.runs.values());
         self.slots.check(self.runs.values().filter(|live| live.run.state == RunState::Running));
         for (of, queue) in &self.queues {
             queue.check();

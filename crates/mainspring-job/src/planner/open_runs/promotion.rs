@@ -68,17 +68,17 @@ impl OpenRuns {
         let passes = |key: &RunKey| {
             let live = &self.runs[key];
             let is_alike = past.work.policies.overlap != Overlap::Allow || live.run.cause == past.run.cause;
-            is_alike && !rest.holds(&live.run)
+            is_alike && !rest.holds(&live.run) && !self.batches.holds(live)
         };
         queue.waiting_before(past).any(passes).then(|| key.clone())
     }
 
-    /// The first that waits, could be admitted, and is not held by a pause.
+    /// The first that waits, could be admitted, and is held by no pause and no batch.
     pub(super) fn first_admissible(&self, lane: &Lane, rest: Rest) -> Option<RunKey> {
         let queue = self.queues.get(lane).filter(|queue| !queue.is_shut())?;
         let may_pass = |key: &&RunKey| {
             let live = &self.runs[*key];
-            queue.is_open_for(live) && !rest.holds(&live.run)
+            queue.is_open_for(live) && !rest.holds(&live.run) && !self.batches.holds(live)
         };
         queue.waiting().find(may_pass).cloned()
     }

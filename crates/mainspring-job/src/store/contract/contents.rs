@@ -37,6 +37,10 @@ pub(super) fn same_contents<S: Store>(
         let found = store.load_ids(after, up_to, limit).map_err(text)?;
         same("ids of pending jobs", &found, &oracle.load_ids(after, up_to, limit).map_err(text)?)?;
     }
+    for batch in ["a", "b", "c"].map(|batch| JobName::new(batch).expect("a letter is a name")) {
+        let found = store.has_pending_of(&batch).map_err(text)?;
+        same("a batch has pending jobs", &found, &oracle.has_pending_of(&batch).map_err(text)?)?;
+    }
     // The narrow one first: to answer that about all of them a store may change how it keeps them.
     let queries = [generator.query(), Query { limit: 1_000, ..Query::default() }];
     for query in queries {

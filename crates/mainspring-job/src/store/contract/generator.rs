@@ -95,7 +95,10 @@ impl Generator {
         let action = Action::new("process", format!("echo {} 'é\n'", self.below(9))).expect("it is short");
         let mut work = Work::new(action);
         if self.one_in(2) {
-            work.policies = "retry=3,backoff=5s timeout=1m,signal=INT".parse().expect("these are policies");
+            let batch = ["", " batch=a", " on=batch=c after-batch=b batch=c"]
+                [usize::try_from(self.below(3)).expect("two fits")];
+            let policies = format!("retry=3,backoff=5s timeout=1m,signal=INT{batch}");
+            work.policies = policies.parse().expect("these are policies");
             work.group = Some(self.name());
             work.priority = -7;
         }

@@ -58,6 +58,15 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("| `jitter` | how much later than its nominal time a run may start |", &["coverage::check"]),
+    (
+        "| `after_batch` | a run starts when no one-shot job and no run of this batch waits or runs any more, however \
+         they ended |",
+        &[
+            "slots::watch",
+            "slots::watch_batch",
+            "rules/batch::a_run_waits_for_the_last_member_whatever_its_end_and_for_its_retries",
+        ],
+    ),
 ];
 
 /// Sentences of other sections that are about planning, and the names of their checks.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use mainspring_job::{CatchUp, Cause, JobName, Overlap, RunKey, RunState};
+use mainspring_job::{Answer, CatchUp, Cause, JobName, Operation, Overlap, RunKey, RunState};
 
 use crate::simulation::checker::{Verdict, ensure};
 use crate::simulation::event::Event;
@@ -173,5 +173,26 @@ pub(crate) fn watch_rate(model: &Model<'_>, event: &Event) -> Verdict {
     ensure!(count < rate.starts() as usize, "out of policy: {key} starts as number {count} within {rate}");
     let is_resting = model.rated_starts.is_resting(rate, at);
     ensure!(!is_resting, "out of policy: {key} starts at {at}, before what its rate {rate} allows is known");
+    Ok(())
+}
+
+/// A run that waits for a batch starts when nothing of that was left at some moment since it waits.
+pub(crate) fn watch_batch(model: &Model<'_>, event: &Event) -> Verdict {
+    let Event::Wrote { operation, answer: Answer::New, .. } = event else { return Ok(()) };
+    let (key, is_free) = match operation {
+        Operation::Begin { key, .. } => {
+            (key, model.released.contains(key) || !model.waits_for_batch(&model.runs[key]))
+        }
+        Operation::Plan(run) | Operation::Fire { run, .. } if run.state == RunState::Running => {
+            (&run.key, false)
+        }
+        _ => return Ok(()),
+    };
+    let after = match operation {
+        Operation::Begin { .. } => model.runs[key].policies.after_batch.as_ref(),
+        Operation::Fire { run, .. } => run.work.as_ref().and_then(|work| work.policies.after_batch.as_ref()),
+        _ => None,
+    };
+    ensure!(after.is_none() || is_free, "out of policy: {key} starts before its batch has ended");
     Ok(())
 }

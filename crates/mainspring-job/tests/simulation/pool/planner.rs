@@ -252,6 +252,10 @@ impl Pool {
                     let is_complete = ids.len() < limit;
                     self.tell(index, Input::LoadedIds { ids, is_complete });
                 }
+                Output::CheckBatch { batch } => {
+                    let is_pending = self.disk.has_pending_of(&batch).ok();
+                    self.tell(index, Input::BatchChecked { batch, is_pending });
+                }
             }
         }
     }

@@ -1,0 +1,31 @@
+//! The lack of a queued run: why it is not admitted, or has no slot.
+//!
+//! Cost: O(log n), and O(workers).
+//!
+//! Does not look at the runs before it in its admission queue.
+
+use super::super::hold::{Hold, MAX_HOLDERS};
+use super::super::live::Live;
+use super::OpenRuns;
+
+impl OpenRuns {
+    /// Why a queued run has no slot, if it waits for a batch, no worker serves it, or its group or those that
+    /// do are full.
+    pub(in super::super) fn why_no_slot(&self, live: &Live) -> Option<Hold> {
+        let run = live.run.key.clone();
+        if let Some(batch) = live.work.policies.after_batch.clone().filter(|_| self.batches.holds(live)) {
+            return Some(Hold::AfterBatch { run, batch });
+        }
+        let needs = live.needs.as_ref()?;
+        let full_group = live.work.group.clone().and_then(|group| {
+            let run = run.clone();
+            if let Some(limit) = self.slots.full_group(&group) {
+                let holders = self.slots.running_of(&group).take(MAX_HOLDERS).cloned().collect();
+                return Some(Hold::GroupFull { run, group, limit, holders });
+            }
+            let (rate, until) = self.slots.full_rate(&group)?;
+            Some(Hold::GroupRate { run, group, rate, until })
+        });
+        self.workers().why_no_slot(run, needs, self.slots.placement(&live.work), full_group)
+    }
+}
