@@ -60,8 +60,10 @@ const PROCESS_JOBS: usize = 2_000;
 const REST: Duration = Duration::from_secs(15);
 const IDLE_S: u64 = 20;
 
-/// How often something is asked for that takes a lease at most; a question takes some milliseconds.
-const MAX_TRIES: usize = 20_000;
+/// How often something is asked for that takes a lease at most, and after how long again: a question takes
+/// some milliseconds of a processor, which are those of the pool.
+const MAX_TRIES: usize = 10_000;
+const LOOK: Duration = Duration::from_millis(20);
 
 const WATCH: &str = "CREATE TABLE public.noted (epoch int8, job text, late_us int8, at int8);
     CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -104,7 +106,6 @@ impl Pool {
         let servers = (0..server_count).map(|index| started(&program, &folder, index)).collect();
         let pool = Pool { program, folder, servers, database };
         pool.owner();
-        pool.ask(WATCH);
         Some(pool)
     }
 
@@ -113,9 +114,19 @@ impl Pool {
         String::from_utf8_lossy(&self.database.psql("mainspring", sql).stdout).trim().to_owned()
     }
 
+    /// Waits until a question has this answer.
+    fn until(&self, sql: &str, answer: &str) {
+        let is_so = (0..MAX_TRIES).any(|_| {
+            sleep(LOOK);
+            self.ask(sql) == answer
+        });
+        assert!(is_so, "{sql}: {answer}");
+    }
+
     /// Waits for an owner that runs.
     fn owner(&self) -> usize {
         for _ in 0..MAX_TRIES {
+            sleep(LOOK);
             let owner = self.ask("SELECT owner FROM mainspring.planner WHERE clock_timestamp() < until");
             let is_it = |server: &Child| owner.starts_with(&format!("process {} on ", server.id()));
             if let Some(index) = self.servers.iter().position(is_it) {
@@ -127,7 +138,11 @@ impl Pool {
 
     /// Waits until a number is there.
     fn number(&self, sql: &str) -> i64 {
-        (0..MAX_TRIES).find_map(|_| self.ask(sql).parse().ok()).expect("it comes")
+        let number = (0..MAX_TRIES).find_map(|try_index| {
+            sleep(LOOK * u32::from(0 < try_index));
+            self.ask(sql).parse().ok()
+        });
+        number.expect("it comes")
     }
 
     /// How long the pool starts nothing when its owner is killed, in milliseconds.
@@ -177,7 +192,7 @@ impl Pool {
         );
         assert_eq!(self.ask(&sql), PROCESS_JOBS.to_string());
         let left = "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT pending + open FROM mainspring.planner)";
-        assert!((0..MAX_TRIES).any(|_| self.ask(left) == "0"), "all end");
+        self.until(left, "0");
         let took = self.number("SELECT mainspring.now_ns()") - before;
         (i64::try_from(PROCESS_JOBS).unwrap() * 1_000_000_000 / took, processor.took(PROCESS_JOBS))
     }
@@ -194,11 +209,10 @@ impl Pool {
         let open =
             "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT count(*) FROM mainspring.pending)";
         sleep(Duration::from_secs(AHEAD_S + SPREAD_S));
-        assert!((0..MAX_TRIES).any(|_| self.ask(open) == "0"), "all start");
+        self.until(open, "0");
         let late =
             self.ask("SELECT n.late_us FROM noted AS n JOIN mainspring.once_key AS k ON k.name = n.job AND k.key LIKE 'late-%'");
-        let ended = "SELECT count(*) FROM mainspring.open_run";
-        assert!((0..MAX_TRIES).any(|_| self.ask(ended) == "0"), "all end");
+        self.until("SELECT count(*) FROM mainspring.open_run", "0");
         let records = late.lines().map(|line| line.parse().unwrap()).collect();
         [records, marks::read(&marks, JOBS)]
     }
@@ -280,6 +294,7 @@ fn main() -> ExitCode {
     println!("the same with one: {rate} ({took})");
     drop(one);
     println!("| what | count | least | p50 | p99 | most |\n|---|---|---|---|---|---|");
+    pool.ask(WATCH);
     let [records, processes] = pool.lateness_us();
     print("lateness of a start record", "us", records);
     print("lateness of its process", "us", processes);
@@ -292,6 +307,7 @@ fn main() -> ExitCode {
     // What ran at the planner's own worker does not keep the next from starting.
     let often = "[jobs.often]\nevery = '1s'\noverlap = 'allow'\nrun = ['/bin/true']\n";
     let Some(mut pool) = Pool::start(program, SERVERS, often) else { return ExitCode::SUCCESS };
+    pool.ask(WATCH);
     let times = (0..takeovers).map(|_| pool.takeover_ms()).collect();
     print("takeover after kill -9", "ms", times);
     let times = (0..takeovers).map(|round| pool.loss_ms(round)).collect();
