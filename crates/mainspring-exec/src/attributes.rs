@@ -43,6 +43,12 @@ pub struct Attributes {
 }
 
 impl Attributes {
+    /// Whether they are a child's own while it has the memory of the server: a score for the lack of memory
+    /// is that of the memory, and the signal at the end of the parent one at the end of its thread.
+    pub(crate) fn may_borrow(&self) -> bool {
+        self.oom_score_adj.is_none() && self.on_server_death == OnServerDeath::Leave
+    }
+
     /// Those of a body.
     ///
     /// # Errors

@@ -30,6 +30,7 @@ use crate::pipe::{MIN_READ_BYTES, READ_BYTES};
 use crate::process::{LATER_START_WAIT, START_WAIT, StartError};
 use crate::run::{KillCause, Reports, Run};
 use crate::spec::ProcessSpec;
+use crate::starter::Starter;
 use crate::waits::{ArmedWait, Waits};
 
 pub use crate::descriptors::MAX_RUNNING;
@@ -80,6 +81,7 @@ pub struct Executor<K> {
     last_number: u64,
     capacity: usize,
     buffer: Vec<u8>,
+    starter: Starter,
     cgroups: Option<Cgroups>,
     /// What ends the runs where this process cannot.
     keeper: Option<Keeper>,
@@ -109,6 +111,7 @@ impl<K> Executor<K> {
             last_number: 0,
             capacity: capacity.min(MAX_RUNNING),
             buffer: vec![0; READ_BYTES],
+            starter: Starter::default(),
             cgroups: None,
             keeper: None,
         }
@@ -150,7 +153,8 @@ impl<K: PartialEq> Executor<K> {
         let is_starting = self.runs.iter_mut().any(|timed| timed.run.is_starting());
         let wait = if is_starting { LATER_START_WAIT } else { START_WAIT };
         let cgroup = self.cgroup(spec).map_err(StartRefusal::Start)?;
-        let run = Run::start(spec, variables, key, (now, wait), cgroup).map_err(StartRefusal::Start)?;
+        let run = Run::start(&mut self.starter, spec, variables, key, (now, wait), cgroup)
+            .map_err(StartRefusal::Start)?;
         let pid = run.pid();
         if let (Some(keeper), Some(bound)) = (&mut self.keeper, Bound::of(spec)) {
             keeper.add(pid, bound, run.cgroup_folder());

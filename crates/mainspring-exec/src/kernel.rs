@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | another user's child | loses what it would inherit, see `inherited` | is refused: no process becomes another user |
 //! | descriptors that a child closes | a range in one call | one by one, up to the most that there can be |
+//! | a child until it executes its program | has this process's memory where it may, see `sys` | is a fork |
 //! | the end of a child that was left | a descriptor of the process | asked about each second |
 //! | `oom_score_adj`, `no_new_privileges`, `on_server_death` | the kernel does it | refused, see `KEEPS_ALL` |
 //! | the start of the machine | the kernel's boot id | on macOS its boot session, elsewhere not known |

@@ -55,6 +55,7 @@ pub mod signature;
 pub mod span;
 pub mod spec;
 pub mod specs;
+pub mod starter;
 mod sys;
 pub mod tail;
 pub mod waits;

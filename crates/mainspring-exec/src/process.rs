@@ -9,7 +9,7 @@
 //! The program stays unreaped until its run is over. As long as it is, the kernel gives its number to no
 //! other process and no other group, so that a signal to the group can never reach a stranger.
 //!
-//! Cost: one fork; `outcome` is one system call.
+//! Cost: one child, see [`starter`](crate::starter); `outcome` is one system call.
 //!
 //! Does not follow a process that leaves the group (`setsid`): the cgroup of the run does, where it has one.
 //!
@@ -37,6 +37,7 @@ use crate::mask::Masks;
 use crate::secret::SecretError;
 use crate::shortage::is_shortage;
 use crate::spec::{ProcessSpec, Program};
+use crate::starter::{StartedChild, Starter};
 use crate::sys::{self, Step};
 use mainspring_host::accounts::Identity;
 
@@ -89,6 +90,7 @@ impl Process {
     /// See [`StartError`]; the run is over then. What fails after `wait` is told by
     /// [`outcome`](Process::outcome).
     pub fn spawn(
+        starter: &mut Starter,
         spec: &ProcessSpec,
         variables: &[(String, String)],
         cgroup: Option<BorrowedFd<'_>>,
@@ -115,7 +117,8 @@ impl Process {
         if let Some(identity) = &spec.account.identity {
             streams.iter().for_each(|stream| give(stream, identity));
         }
-        let (pid, failure) = sys::start(&launch, streams, cgroup)
+        let StartedChild { pid, failure, wait } = starter
+            .start(launch, streams, cgroup, wait)
             .map_err(|error| StartError::Program(spec.program.clone(), error))?;
         let named = StartNames {
             program: spec.program.clone(),

@@ -36,6 +36,7 @@ use crate::pipe::{InputPipe, OutputPipe};
 use crate::process::{Outcome, Process, StartError};
 use crate::span::Span;
 use crate::spec::{KillSequence, ProcessSpec};
+use crate::starter::Starter;
 use mainspring_action::names::OnLeaseLoss;
 
 /// How long after the end of a program its output may still be held open before its end is reported. What the
@@ -147,6 +148,7 @@ impl<K> Run<K> {
     ///
     /// See [`StartError`]; nothing runs then.
     pub(crate) fn start(
+        starter: &mut Starter,
         spec: &ProcessSpec,
         variables: &[(String, String)],
         key: K,
@@ -154,7 +156,7 @@ impl<K> Run<K> {
         cgroup: Option<Cgroup>,
     ) -> Result<Run<K>, StartError> {
         let entry = cgroup.as_ref().map(Cgroup::entry);
-        let (process, streams, masks) = Process::spawn(spec, variables, entry, wait)?;
+        let (process, streams, masks) = Process::spawn(starter, spec, variables, entry, wait)?;
         let stdout = OutputPipe::new(streams.stdout, masks.clone()).map_err(StartError::Pipe)?;
         let stderr = OutputPipe::new(streams.stderr, masks).map_err(StartError::Pipe)?;
         let input = match (streams.stdin, &spec.input) {

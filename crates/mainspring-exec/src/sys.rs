@@ -1,4 +1,5 @@
-//! A child from fork to exec: with `kernel`, the only unsafe code of this crate.
+//! A child from fork to exec, or from a clone that borrows this process's memory until then: with `kernel`,
+//! the only unsafe code of this crate.
 //!
 //! ```text
 //! sigaction, sigprocmask   no signal is handled, ignored or held back: until then, and from before the fork, all are held back
@@ -29,7 +30,9 @@
 //! signals, which write into pipes of the server's, are gone before; so are its descriptors, since one that
 //! stayed open would keep the store locked after the server's end.
 //!
-//! Cost: a fork, some system calls, and one per signal to see what is to become of it.
+//! Cost: a fork, some system calls, and one per signal to see what is to become of it. A fork copies the
+//! tables of all pages of this process, and each page that is written while the child has it; a clone that
+//! borrows them copies none, and its thread stands still meanwhile: see [`starter`](crate::starter).
 //!
 //! Does not look anything up, and does not allocate in the child: everything comes in ready, see [`Launch`].
 //!
@@ -38,10 +41,11 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::ptr::null;
+use std::sync::atomic::AtomicI32;
 
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, setrlimit};
@@ -111,45 +115,38 @@ impl Step {
     }
 }
 
+impl Launch {
+    /// Whether a child may have the memory of this process until it executes the program: as the same user,
+    /// who could read it anyway.
+    pub(crate) fn may_borrow(&self) -> bool {
+        kernel::LENDS_MEMORY && self.identity.is_none() && self.attributes.may_borrow()
+    }
+}
+
 type FailedStep = (Step, Errno);
 
 /// How many bytes tell of a failure: the step and the error, each a number of four bytes.
 pub(crate) const FAILURE_BYTES: usize = 8;
 
-/// Forks a child that becomes what `launch` says, with these streams as its first three. Returns its number,
-/// and where it tells of its failure; when the program is executed that ends without a word.
+/// What a child keeps of the descriptors of this process, which are open until it is there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Descriptors {
+    /// Its standard streams.
+    pub(crate) streams: [RawFd; 3],
+    /// Where it tells of its failure; when the program is executed that ends without a word.
+    pub(crate) failure: RawFd,
+    /// Where it enters its cgroup.
+    pub(crate) cgroup: Option<RawFd>,
+}
+
+/// Forks a child that becomes what `launch` says. Returns its number.
 ///
 /// # Errors
 ///
-/// When there is no pipe or no process.
+/// When there is no process.
 #[expect(unsafe_code, reason = "there is no safe fork")]
-pub(crate) fn start(
-    launch: &Launch,
-    streams: [BorrowedFd<'_>; 3],
-    cgroup: Option<BorrowedFd<'_>>,
-) -> io::Result<(Pid, OwnedFd)> {
-    let (failure, failure_writer) = io::pipe()?;
-    let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
-        texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
-    };
-    // The shell's arguments: its own name, the program once it is known, and the program's arguments but for
-    // its name.
-    let script: Vec<_> =
-        [SHELL.as_ptr(), null()].into_iter().chain(pointers(&launch.arguments[1..])).collect();
-    let mut child = Child {
-        launch,
-        streams: streams.map(|stream| stream.as_raw_fd()),
-        failure: failure_writer.as_raw_fd(),
-        cgroup: cgroup.map(|entry| entry.as_raw_fd()),
-        arguments: pointers(&launch.arguments),
-        script,
-        environment: pointers(&launch.environment),
-        changed: changed_signals(),
-        files_max: kernel::descriptors_max(),
-        server: getpid(),
-    };
-    let kept = child.streams.iter().chain([&child.failure]);
-    assert!(kept.copied().all(|kept| 2 < kept), "the server's own standard streams are open");
+pub(crate) fn fork(launch: &Launch, descriptors: Descriptors) -> io::Result<Pid> {
+    let mut child = Child::new(launch, descriptors);
     let mut before = SigSet::empty();
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
     // SAFETY: the child runs `Child::run` and `_exit` alone, which keep to what is async-signal-safe: see
@@ -157,24 +154,44 @@ pub(crate) fn start(
     // of theirs is taken there.
     let forked = match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => {
-            let (step, error) = child.run();
-            let mut told = [0; FAILURE_BYTES];
-            told[..4].copy_from_slice(&step.number().to_ne_bytes());
-            told[4..].copy_from_slice(&(error as i32).to_ne_bytes());
-            // SAFETY: write reads the bytes of an array that lives here; _exit does not return, so nothing is
-            // dropped or flushed that is the parent's as well.
-            unsafe {
-                libc::write(child.failure, told.as_ptr().cast(), told.len());
-                libc::_exit(1)
-            }
-        }
-        pid => Ok((Pid::from_raw(pid), failure.into())),
+        0 => child.become_program(),
+        pid => Ok(Pid::from_raw(pid)),
     };
     // It cannot fail where it did not before; a child that was forked is answered for.
     let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None);
     forked
 }
+
+/// The same of a child that borrows the memory of this process until it executes the program. This thread
+/// stands still until then, or until the child has ended; all signals are blocked in it, and its number is in
+/// `pid` before. The stack is the child's, at least [`STACK_BYTES`] of it.
+///
+/// # Errors
+///
+/// The same, and where the system has no such call.
+#[expect(unsafe_code, reason = "there is no safe clone")]
+pub(crate) fn lend(
+    launch: &Launch,
+    descriptors: Descriptors,
+    stack: &mut [u8],
+    pid: &AtomicI32,
+) -> io::Result<Pid> {
+    assert!(STACK_BYTES <= stack.len(), "the child's stack is as large as it needs");
+    assert!(launch.may_borrow(), "what becomes another user shares nothing with this process");
+    let mut child = Child::new(launch, descriptors);
+    // SAFETY: see `Child::run`, which changes the arguments of a script besides. The child that it gets
+    // outlives the other process, as this thread stands still.
+    unsafe { kernel::clone_lending(stack, pid, become_program, (&raw mut child).cast()) }
+}
+
+#[expect(unsafe_code, reason = "the kernel hands over an address")]
+extern "C" fn become_program(child: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: it is that of a child, see above, which nothing else uses meanwhile.
+    unsafe { &mut *child.cast::<Child<'_>>() }.become_program()
+}
+
+/// How large the stack of a child is: what it calls goes some levels deep and has no buffers.
+pub(crate) const STACK_BYTES: usize = 64 << 10;
 
 /// What a child has told of its failure: `None` if it has executed the program.
 pub(crate) fn failure(told: &[u8]) -> Option<(Step, io::Error)> {
@@ -223,11 +240,7 @@ fn look(which: libc::idtype_t, number: libc::id_t) -> Option<(u32, libc::c_int, 
 /// What the child needs, computed before the fork.
 struct Child<'l> {
     launch: &'l Launch,
-    streams: [RawFd; 3],
-    /// Where it tells of its failure.
-    failure: RawFd,
-    /// Where it enters its cgroup.
-    cgroup: Option<RawFd>,
+    descriptors: Descriptors,
     arguments: Vec<*const libc::c_char>,
     script: Vec<*const libc::c_char>,
     environment: Vec<*const libc::c_char>,
@@ -237,7 +250,43 @@ struct Child<'l> {
     server: Pid,
 }
 
-impl Child<'_> {
+impl<'l> Child<'l> {
+    fn new(launch: &'l Launch, descriptors: Descriptors) -> Child<'l> {
+        let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
+            texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
+        };
+        // The shell's arguments: its own name, the program once it is known, and the program's arguments but
+        // for its name.
+        let script = [SHELL.as_ptr(), null()].into_iter().chain(pointers(&launch.arguments[1..])).collect();
+        let kept = descriptors.streams.iter().chain([&descriptors.failure]);
+        assert!(kept.copied().all(|kept| 2 < kept), "the server's own standard streams are open");
+        Child {
+            launch,
+            descriptors,
+            arguments: pointers(&launch.arguments),
+            script,
+            environment: pointers(&launch.environment),
+            changed: changed_signals(),
+            files_max: kernel::descriptors_max(),
+            server: getpid(),
+        }
+    }
+
+    /// Runs in the child, and does not return: it executes the program, or tells what failed and ends.
+    #[expect(unsafe_code, reason = "what std has for both flushes and drops what is the parent's")]
+    pub(crate) fn become_program(&mut self) -> ! {
+        let (step, error) = self.run();
+        let mut told = [0; FAILURE_BYTES];
+        told[..4].copy_from_slice(&step.number().to_ne_bytes());
+        told[4..].copy_from_slice(&(error as i32).to_ne_bytes());
+        // SAFETY: write reads the bytes of an array that lives here; _exit does not return, so nothing is
+        // dropped or flushed that is the parent's as well.
+        unsafe {
+            libc::write(self.descriptors.failure, told.as_ptr().cast(), told.len());
+            libc::_exit(1)
+        }
+    }
+
     /// Runs in the child. Returns only if something fails.
     ///
     /// Everything in here is async-signal-safe: it makes system calls with values that were computed before
@@ -256,7 +305,7 @@ impl Child<'_> {
         let of = |step: Step| move |error: Errno| (step, error);
         let launch = self.launch;
         hear(&self.changed).map_err(of(Step::Settings))?;
-        if let Some(entry) = self.cgroup {
+        if let Some(entry) = self.descriptors.cgroup {
             enter(entry).map_err(of(Step::Settings))?;
         }
         setsid().map_err(of(Step::Settings))?;
@@ -292,12 +341,13 @@ impl Child<'_> {
     /// Keeps its standard streams and the pipe for its failure, which ends with exec, and closes all others.
     #[expect(unsafe_code, reason = "nix's dup2 wants to own what it is given, and so does its close")]
     fn take_descriptors(&self) -> Result<(), Errno> {
-        for (target, stream) in (0..).zip(self.streams) {
+        let Descriptors { streams, failure, .. } = self.descriptors;
+        for (target, stream) in (0..).zip(streams) {
             // SAFETY: dup2 takes two numbers. The target is one of this child's standard streams, which
             // nothing here uses.
             Errno::result(unsafe { libc::dup2(stream, target) })?;
         }
-        for (first, last) in [(3, self.failure - 1), (self.failure + 1, RawFd::MAX)] {
+        for (first, last) in [(3, failure - 1), (failure + 1, RawFd::MAX)] {
             // SAFETY: the calls take numbers, and an empty range is left out. What is closed here is open in
             // the parent still, and nothing in this child uses it or drops it.
             unsafe {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -396,4 +396,56 @@ fn a_process_without_its_directory_starts_in_the_other_one() {
         let refused = Executor::default().start(&spec(nowhere), &[], 1, Moment::now()).unwrap_err();
         assert!(refused.to_string().contains("cannot enter the directory /no/such/home"), "{refused}");
     }
+}
+
+/// Holds up who opens a file until it is dropped, at most as long as the kernel waits for a lease: 45 s.
+#[cfg(target_os = "linux")]
+struct SlowFile {
+    _lease: fs::File,
+}
+
+#[cfg(target_os = "linux")]
+impl SlowFile {
+    #[expect(unsafe_code, reason = "neither std nor nix has leases")]
+    fn of(path: &Path) -> SlowFile {
+        /// Which libc lacks.
+        const F_SETSIG: libc::c_int = 10;
+        let file = fs::File::open(path).unwrap();
+        // The signal that asks for it back, in the place of one that ends this process.
+        let calls = [(F_SETSIG, libc::SIGURG), (libc::F_SETLEASE, libc::F_WRLCK)];
+        for (call, value) in calls {
+            // SAFETY: the calls take numbers.
+            assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), call, value) }, 0, "{call}");
+        }
+        SlowFile { _lease: file }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_on_a_file_system_that_does_not_answer_keeps_no_other_from_starting() {
+    let path = crate::scratch::path("process-slow");
+    fs::copy("/bin/true", &path).unwrap();
+    let held = SlowFile::of(&path);
+    let slow = ProcessSpec { program: Program::Argv(vec![path.to_str().unwrap().to_owned()]), ..shell("") };
+    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
+    let begun = Moment::now();
+    // The second is started by another thread, and is as slow.
+    let slow: Vec<u32> = (0..2).map(|key| executor.start(&slow, &[], key, begun).unwrap()).collect();
+    assert_ne!(slow[0], slow[1]);
+    executor.start(&shell("echo started"), &[], 2, begun).unwrap();
+    while heard.ends.is_empty() {
+        assert!(Moment::now().since(begun) < BOUND);
+        executor.turn(begun, &mut heard);
+        wait_for_output(&executor);
+    }
+    assert_eq!((heard.lines.as_slice(), executor.running_count()), (["started".to_owned()].as_slice(), 2));
+    drop(held);
+    while 0 < executor.running_count() {
+        assert!(Moment::now().since(begun) < BOUND);
+        executor.turn(begun, &mut heard);
+        wait_for_output(&executor);
+    }
+    let ends: Vec<_> = heard.ends.iter().map(|end| end.outcome.clone()).collect();
+    assert_eq!(ends, vec![Some(Outcome::Exited(0)); 3], "they ran once they could be executed");
 }

@@ -58,10 +58,11 @@ const ROWS: [Row; 12] = [
     },
     // Raised: notifications that the loop has not read are one. A group in a job file has a rate. The lock of
     // a folder came from the store, which programs without SQLite do not have. By 348, as the store by 14
-    // and the server by 143: each call that Linux alone has stands beside one of other systems.
+    // and the server by 143: each call that Linux alone has stands beside one of other systems. By 159: a
+    // child borrows the server's memory until it executes its program, which halves the cost of a process.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_507,
+        lines: 11_666,
         goal: 6_800,
         bools: 0,
         assertions: 6,

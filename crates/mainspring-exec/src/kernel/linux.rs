@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::ptr::null;
+use std::sync::atomic::AtomicI32;
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
@@ -28,6 +29,35 @@ pub(crate) use nix::sys::prctl::set_no_new_privs;
 
 /// Whether a process can have every key of its job.
 pub(crate) const KEEPS_ALL: bool = true;
+
+/// Whether a child may have this process's memory until it executes a program.
+pub(crate) const LENDS_MEMORY: bool = true;
+
+/// Clones a child that has this process's memory until it executes its program or ends; this thread stands
+/// still until then. Its number is in `pid` before.
+///
+/// # Safety
+/// - `begin` does not return, is async-signal-safe, and changes nothing of this memory but its own stack,
+///   what `argument` points to, and the error number of this thread.
+#[expect(unsafe_code, reason = "there is no safe clone")]
+pub(crate) unsafe fn clone_lending(
+    stack: &mut [u8],
+    pid: &AtomicI32,
+    begin: extern "C" fn(*mut libc::c_void) -> libc::c_int,
+    argument: *mut libc::c_void,
+) -> io::Result<Pid> {
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PARENT_SETTID | libc::SIGCHLD;
+    // SAFETY: the stack grows down from its end, and is the child's alone; the caller answers for what runs
+    // on it. The kernel writes the number to memory of ours.
+    let cloned = unsafe {
+        let top = stack.as_mut_ptr_range().end;
+        libc::clone(begin, top.sub(top.addr() % STACK_ALIGNMENT).cast(), flags, argument, pid.as_ptr())
+    };
+    if cloned < 0 { Err(io::Error::last_os_error()) } else { Ok(Pid::from_raw(cloned)) }
+}
+
+/// What stacks are aligned to on all machines that Linux has.
+const STACK_ALIGNMENT: usize = 16;
 
 /// The clock that counts the sleep of the machine.
 pub(crate) const BOOT_CLOCK: ClockId = ClockId::CLOCK_BOOTTIME;

@@ -10,6 +10,7 @@
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicI32;
 
 use nix::errno::Errno;
 use nix::sys::resource::Resource;
@@ -21,6 +22,23 @@ use mainspring_host::accounts::Identity;
 
 /// Whether a process can have every key of its job.
 pub(crate) const KEEPS_ALL: bool = false;
+
+/// Whether a child may have this process's memory until it executes a program.
+pub(crate) const LENDS_MEMORY: bool = false;
+
+/// Refused: there is no such call.
+///
+/// # Safety
+/// - None: nothing is called.
+#[expect(unsafe_code, reason = "the other implementation is unsafe")]
+pub(crate) unsafe fn clone_lending(
+    _: &mut [u8],
+    _: &AtomicI32,
+    _: extern "C" fn(*mut libc::c_void) -> libc::c_int,
+    _: *mut libc::c_void,
+) -> io::Result<Pid> {
+    Err(io::ErrorKind::Unsupported.into())
+}
 
 /// The clock that counts the sleep of the machine. `CLOCK_MONOTONIC` of macOS counts it too, but goes by the
 /// wall clock, and has been seen to go back.
