@@ -16,9 +16,8 @@ impl Members {
     /// # Errors
     /// When the database does not answer.
     pub fn leave(&mut self, id: WorkerId) -> Result<(), StoreError> {
-        let sql = "WITH gone AS (DELETE FROM mainspring.worker WHERE id = $1 RETURNING id),
-            has_left AS (UPDATE mainspring.worker_host SET has_left = true WHERE id IN (SELECT id FROM gone))
-            SELECT pg_notify($2, '')::text FROM gone";
+        let sql = "WITH ended AS (UPDATE mainspring.worker SET gone = 'left', gone_at = clock_timestamp() WHERE id = $1 RETURNING id)
+            SELECT pg_notify($2, '')::text FROM ended";
         self.connection.call("leave", sql, &[of(id), Value::text(REPORT_CHANNEL)]).map(drop)
     }
 
@@ -27,7 +26,7 @@ impl Members {
     /// # Errors
     /// When they cannot be read.
     pub fn left(&mut self, gone: &[WorkerId]) -> Result<Vec<WorkerId>, StoreError> {
-        let sql = "SELECT id FROM mainspring.worker_host WHERE has_left AND id = ANY ($1)";
+        let sql = "SELECT id FROM mainspring.worker_life WHERE gone = 'left' AND id = ANY ($1)";
         let ids = Value::Ints(gone.iter().map(|id| number(id.0)).collect());
         let rows = self.connection.call("read who left", sql, &[ids])?;
         Ok(rows.iter().map(|row| WorkerId(unsigned(row.get(0)))).collect())

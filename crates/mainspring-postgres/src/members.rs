@@ -41,8 +41,8 @@ use super::schema::{self, VERSION};
 use super::store::Fence;
 use super::value::Value;
 
-/// Of how many lives of workers the machine is known, for people who look at a history: half a megabyte, and
-/// twenty servers that are replaced each day for more than a year.
+/// How many lives of workers are known, for people who look at a history: some megabytes, and twenty servers
+/// that are replaced each day for more than a year.
 const MAX_KNOWN_LIVES: i64 = 10_000;
 
 /// The channel of assignments and kills; what is told is the number of the worker.
@@ -210,10 +210,9 @@ impl Members {
         let sql = "WITH joined AS (INSERT INTO mainspring.worker
                 (server, name, host, address, version, labels, capacity, ahead, is_leaving, until)
                 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 ms'
-                FROM mainspring.planner AS p WHERE p.floor <= $13 RETURNING id, host),
-            forgotten AS (DELETE FROM mainspring.worker_host AS h USING joined AS j WHERE h.id <= j.id - $11),
-            back AS (UPDATE mainspring.worker_host SET lost = NULL WHERE server = $1 AND lost IS NOT NULL),
-            known AS (INSERT INTO mainspring.worker_host SELECT id, host, $1 FROM joined)
+                FROM mainspring.planner AS p WHERE p.floor <= $13 RETURNING id),
+            forgotten AS (DELETE FROM mainspring.worker_life AS l USING joined AS j WHERE l.gone IS NOT NULL AND l.id <= j.id - $11),
+            back AS (UPDATE mainspring.worker_life SET gone = 'back' WHERE server = $1 AND gone = 'lost')
             SELECT id, pg_notify($12, '')::text FROM joined";
         let Member { server, name, host, address, version, state } = member;
         let mut values = [server, name, host, address, version].map(|text| Value::text(text)).to_vec();
@@ -284,10 +283,9 @@ impl Members {
     pub fn declare_lost(&mut self, planner: &Fence, id: WorkerId) -> Result<LostWorker, StoreError> {
         // A report under way holds the row of its worker, and a server that wants to plan waits for this.
         let sql = "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid FOR SHARE),
-            gone AS (DELETE FROM mainspring.worker AS w USING p WHERE w.id = $3 AND w.until + interval '1 s' < clock_timestamp()
-                RETURNING w.id),
-            told AS (UPDATE mainspring.worker_host AS h SET lost = clock_timestamp() FROM gone WHERE h.id = gone.id)
-            SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM mainspring.worker WHERE id = $3) FROM p";
+            ended AS (UPDATE mainspring.worker AS w SET gone = 'lost', gone_at = clock_timestamp() FROM p
+                WHERE w.id = $3 AND w.until + interval '1 s' < clock_timestamp() RETURNING w.id)
+            SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM mainspring.worker WHERE id = $3) FROM p";
         let values = [Value::Int(planner.epoch), Value::text(&planner.token), of(id)];
         let rows = self.connection.call("declare a worker lost", sql, &values)?;
         let row = rows.first().ok_or(StoreError::Fenced)?;

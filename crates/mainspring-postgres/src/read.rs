@@ -135,7 +135,7 @@ fn planner_text(connection: &mut Connection, sql: &str) -> ReadResult<Option<Str
 
 /// The servers and the database, as a document.
 pub(super) fn cluster(connection: &mut Connection) -> ReadResult<Option<String>> {
-    let sql = "SELECT mainspring.cluster($1)";
+    let sql = include_str!("cluster.sql");
     let values = [Value::Bool(connection.is_pooled())];
     let found =
         rows_of(connection, "cluster", sql, &values, |found| Ok(columns::text(found, 0)?.into_owned()))?;
@@ -151,7 +151,7 @@ pub(super) fn hosts(
         return Ok(BTreeMap::new());
     }
     let ids = Value::Ints(workers.iter().map(|worker| number(worker.0)).collect());
-    let sql = "SELECT id, host FROM mainspring.worker_host WHERE id = ANY ($1)";
+    let sql = "SELECT id, host FROM mainspring.worker_life WHERE id = ANY ($1)";
     let host = |found: &dyn Columns| {
         let id = found.maybe_integer(0)?.map(columns::unsigned).unwrap_or_default();
         Ok((WorkerId(id), columns::text(found, 1)?.into_owned()))

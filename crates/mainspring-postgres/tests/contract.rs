@@ -10,7 +10,7 @@ use super::relay::Relay;
 /// All tables, as if nothing had ever been written.
 const EMPTY: &str =
     "TRUNCATE mainspring.job, mainspring.pending, mainspring.once_key, mainspring.open_run, mainspring.history,
-    mainspring.past_attempt, mainspring.audit, mainspring.inbox, mainspring.output, mainspring.worker, mainspring.report
+    mainspring.past_attempt, mainspring.audit, mainspring.inbox, mainspring.output, mainspring.worker_life, mainspring.report
     RESTART IDENTITY; DELETE FROM mainspring.planner; INSERT INTO mainspring.planner (version, floor) VALUES (1, 1)";
 
 pub(crate) struct Shared<'d> {

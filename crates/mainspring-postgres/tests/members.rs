@@ -205,7 +205,7 @@ fn the_machine_of_a_worker_is_known_when_it_has_gone_until_many_have_come_after_
     let asked = [pool.id, WorkerId(77)].into();
     assert_eq!(pool.store.hosts(&asked).unwrap().unwrap(), [(pool.id, "web-1".to_owned())].into());
     let last = pool.id.0 + 10_000;
-    database.ask(&format!("SELECT setval('mainspring.worker_id_seq', {})", last - 2));
+    database.ask(&format!("SELECT setval('mainspring.worker_life_id_seq', {})", last - 2));
     pool.worker.join(&member("one"), LASTS).unwrap();
     assert_eq!(pool.store.hosts(&asked).unwrap().unwrap().len(), 1, "it is one of the last ten thousand");
     pool.worker.join(&member("one"), LASTS).unwrap();
