@@ -39,7 +39,7 @@ fn a_callback_begins_when_all_have_ended_also_those_that_failed_or_were_added() 
     assert_eq!(before, [0, 1, 1, 2, 7, 9], "each has run, and what failed twice");
     let none = jobs.once("all").after_batch("import-7").submit().unwrap();
     assert_eq!(ended(&jobs, &none).state, RunState::Succeeded, "none is left");
-    for (wrong, why) in [("two words", "expected a name"), ("own", "expected another batch")] {
+    for (wrong, why) in [("two words", "expected a name"), ("own", "expected another name")] {
         let refused = jobs.once("all").batch("own").after_batch(wrong).submit();
         let Err(Error::Definition { reason, .. }) = refused else { panic!("{refused:?}") };
         assert!(reason.contains(why), "{reason}");

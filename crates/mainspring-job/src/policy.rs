@@ -289,7 +289,7 @@ fn batch(policy: &'static str, text: &str, other: Option<&JobName>) -> Result<Op
         return Err(PolicyError::new(
             policy,
             text,
-            "another batch: what waits for a batch is no member of it",
+            "another name, as a member of the batch would wait for itself",
         ));
     }
     Ok(Some(name))
@@ -401,7 +401,7 @@ mod tests {
             ("timeout=soon", "`soon` is no timeout: expected a duration such as 90s, 1h30m or 500ms"),
             ("jitter=2000h", "`2000h` is no jitter: expected at most 24h"),
             ("batch=a/b", "`a/b` is no batch: expected a name"),
-            ("batch=a after-batch=a", "`a` is no after-batch: expected another batch"),
+            ("batch=a after-batch=a", "`a` is no after-batch: expected another name"),
             ("skip", "`skip` is no policy: expected a word"),
         ];
         for (text, expected) in cases {
