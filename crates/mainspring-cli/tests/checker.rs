@@ -3,6 +3,8 @@
 //! What each fault of a server would leave behind was planted in a server, too: see the header of the example
 //! `chaos`.
 
+use std::collections::BTreeSet;
+
 use crate::chaos_history::{EPOCH_SHIFT, History, Unheard};
 
 const DUE: &str = "2026-11-22T09:00:00Z";
@@ -21,6 +23,7 @@ fn good() -> History {
             fence(1),
             DUE_NS + 60_000_000
         ),
+        returned: BTreeSet::new(),
         gaps: Vec::new(),
         unheard: Vec::new(),
     }
@@ -51,7 +54,7 @@ type Plant<'p> = &'p dyn Fn(&mut History);
 #[test]
 fn each_fault_in_a_history_is_complained_of() {
     let start = |attempt: u32, at: i128| format!("start tea@{DUE} {attempt} {at} {}\n", fence(1));
-    let faults: [(&str, Plant<'_>); 7] = [
+    let faults: [(&str, Plant<'_>); 8] = [
         ("key-1 was acknowledged and has no end", &|history| history.ended.clear()),
         ("an old owner: tea started by epoch 3", &|history| {
             history.violations.push("tea started by epoch 3".to_owned());
@@ -62,6 +65,9 @@ fn each_fault_in_a_history_is_complained_of() {
             history.due.insert((format!("tea@{DUE_NS}/0"), "2".to_owned()), DUE_NS);
             history.lines.push_str(&start(2, DUE_NS + 2_000_000));
         }),
+        ("began and was given back", &|history| {
+            history.returned.insert((format!("tea@{DUE_NS}/0"), "1".to_owned()));
+        }),
         ("began early", &|history| history.lines = start(1, DUE_NS - 1)),
         ("no record of the start of", &|history| history.due.clear()),
     ];
@@ -71,6 +77,16 @@ fn each_fault_in_a_history_is_complained_of() {
         let found = complaints(&history);
         assert!(found.len() == 1 && found[0].contains(complaint), "{complaint}: {found:?}");
     }
+}
+
+#[test]
+fn the_attempt_after_one_that_was_given_back_is_the_first() {
+    let mut history = good();
+    let attempt = |number: &str| (format!("tea@{DUE_NS}/0"), number.to_owned());
+    history.lines = format!("start tea@{DUE} 2 {} {}\n", DUE_NS + 1_000_000, fence(1));
+    history.due.insert(attempt("2"), DUE_NS);
+    history.returned.insert(attempt("1"));
+    assert_eq!(complaints(&history), [""; 0]);
 }
 
 #[test]

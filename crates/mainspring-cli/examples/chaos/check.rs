@@ -34,11 +34,16 @@ pub(crate) fn check(pool: &Pool) -> Verdict {
         ),
         ..History::default()
     };
-    let sql = "SELECT a.job || '@' || a.nominal || '/' || a.series, a.number, a.nominal FROM mainspring.attempt AS a";
+    let sql =
+        "SELECT a.job || '@' || a.nominal || '/' || a.series, a.number, a.nominal, a.outcome = 'returned'
+        FROM mainspring.attempt AS a";
     for row in rows(sql) {
-        if let [run, number, nominal] = row.split('|').collect::<Vec<_>>().as_slice() {
-            let nominal = nominal.parse().unwrap_or(i128::MAX);
-            history.due.insert(((*run).to_owned(), (*number).to_owned()), nominal);
+        if let [run, number, nominal, is_returned] = row.split('|').collect::<Vec<_>>().as_slice() {
+            let attempt = ((*run).to_owned(), (*number).to_owned());
+            if *is_returned == "t" {
+                history.returned.insert(attempt.clone());
+            }
+            history.due.insert(attempt, nominal.parse().unwrap_or(i128::MAX));
         }
     }
     let (abandoned, by_planners) = (pool.abandoned(), pool.ended_by_planners);

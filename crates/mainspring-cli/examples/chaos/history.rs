@@ -5,7 +5,8 @@
 //! | nothing is lost | each acknowledged key has one run, which has ended |
 //! | one start record for each attempt | each line `start` has its record, and no attempt has two lines |
 //! | no commit by an old owner | what the database noted of itself in each transaction |
-//! | no run begins twice | the lines: no job here is retried, so that two attempts would be one too many |
+//! | no run begins twice | the lines: no job here is retried, so all attempts before were given back |
+//! | what was given back had not begun | the lines, and the ends of attempts |
 //! | no time is missed silently | the runs: each second of a job has a record |
 //! | nothing early | no line `start` is before its run was due |
 //!
@@ -35,6 +36,8 @@ pub(crate) struct History {
     pub(crate) violations: Vec<String>,
     /// Of each attempt that has a record: the run as the database names it, the number, and when it was due.
     pub(crate) due: BTreeMap<(String, String), i128>,
+    /// The attempts that were given back, in the same words.
+    pub(crate) returned: BTreeSet<(String, String)>,
     /// Between which runs of a job, which is due each second, a second has no record.
     pub(crate) gaps: Vec<String>,
     /// The lines that jobs wrote.
@@ -96,8 +99,12 @@ impl History {
                 }
                 Some(_) => {}
             }
-            if attempt.1 != "1" {
+            let is_returned = |number: u32| self.returned.contains(&(attempt.0.clone(), number.to_string()));
+            if (1..attempt.1.parse().unwrap_or(u32::MAX)).any(|before| !is_returned(before)) {
                 complaints.push(format!("{run} was tried again"));
+            }
+            if self.returned.contains(&attempt) {
+                complaints.push(format!("{run}, {} began and was given back", attempt.1));
             }
             *starts.entry(attempt).or_default() += 1;
         }
