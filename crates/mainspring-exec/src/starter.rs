@@ -20,7 +20,7 @@
 //! Source: vfork(2), posix_spawn(3), clone(2) on CLONE_PARENT_SETTID.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -69,7 +69,7 @@ impl Starter {
         let descriptors = Descriptors {
             streams: streams.map(|stream| stream.as_raw_fd()),
             failure: writer.as_raw_fd(),
-            cgroup: cgroup.map(|entry: BorrowedFd<'_>| -> RawFd { entry.as_raw_fd() }),
+            cgroup: cgroup.map(|entry| entry.as_raw_fd()),
         };
         if !launch.may_borrow() {
             return Ok(StartedChild { pid: sys::fork(&launch, descriptors)?, failure, wait });
