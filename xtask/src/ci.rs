@@ -4,16 +4,13 @@
 //!   FIRST    what is cheapest to learn, one after another
 //!     |
 //!   MAIN     the tests and the real program      SIDE   folders and flags of their own
-//!     |  <----------------------------------------'
-//!   LAST     what measures, with the machine to itself
 //! ```
 //!
 //! What stands in MAIN waits more than it computes, once it is built, and what stands in SIDE computes: side
 //! by side they use two cores. MAIN prints as it goes. What a step of SIDE prints is kept in `target/gate`
 //! and printed whole, in the order of the steps, when MAIN has ended. A failure is told at once by a line,
 //! and again at the end with what its tests said ([`failures`](crate::failures)); neither lane begins another
-//! step after it. There are two lanes and no more: a
-//! linker takes a gigabyte and more.
+//! step after it. There are two lanes and no more: a linker takes a gigabyte and more.
 //!
 //! Cost: some minutes on two cores, most of it compiling. A Rust toolchain with rustfmt and clippy is all it
 //! needs: [`tools`](crate::tools) installs the rest where it may. The last line says what is left out, by
@@ -87,7 +84,7 @@ const FIRST: [Step; 7] = [
 ];
 
 /// The tests, and the program that they have built.
-const MAIN: [Step; 4] = [
+const MAIN: [Step; 5] = [
     Step {
         // Without the libraries, which are tested as packages: that takes the longest, and once is enough.
         name: "tests of the program",
@@ -115,6 +112,12 @@ const MAIN: [Step; 4] = [
         environment: &[],
     },
     Step {
+        // A browser leaves what it likes, where it always does.
+        name: "the page in a browser",
+        arguments: &["xtask", "page", TESTED],
+        environment: &[("TMPDIR", "/tmp")],
+    },
+    Step {
         // Last: its other half is a test of cargo's, which waits while the other lane builds.
         name: "the program killed at random",
         arguments: &["xtask", "crash", TESTED, "--rounds", "5"],
@@ -139,10 +142,6 @@ const SIDE: [Step; 8] = [
     Step { name: "the packages, published dry", arguments: &["xtask", "publish"], environment: &[] },
 ];
 
-/// With the machine to itself: it measures how fast the page is.
-const LAST: [Step; 1] =
-    [Step { name: "the page in a browser", arguments: &["xtask", "page", TESTED], environment: &[] }];
-
 /// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.
 pub fn run(root: &Path) -> ExitCode {
     let begun = now();
@@ -156,7 +155,6 @@ pub fn run(root: &Path) -> ExitCode {
     gate.one_by_one(&FIRST);
     gate.side_by_side(&MAIN, &SIDE, &mut io::stdout());
     gate.end_temporary();
-    gate.one_by_one(&LAST);
     gate.conclude(now() - begun)
 }
 
@@ -239,7 +237,7 @@ impl Gate {
         if !failures.is_empty() {
             return ExitCode::FAILURE;
         }
-        let count = FIRST.len() + MAIN.len() + SIDE.len() + LAST.len();
+        let count = FIRST.len() + MAIN.len() + SIDE.len();
         println!("{}", last_line(count, time, &left_out));
         ExitCode::SUCCESS
     }
@@ -331,12 +329,9 @@ impl Gate {
             arguments => (Path::new("cargo"), arguments),
         };
         let mut command = Command::new(program);
-        command.args(arguments).envs(step.environment.iter().copied()).current_dir(&self.root);
-        command.env(skips::FILE, &self.skips);
-        // A browser leaves what it likes, where it always does.
-        if self.temporary.is_dir() {
-            command.env("TMPDIR", &self.temporary);
-        }
+        command.args(arguments).current_dir(&self.root);
+        command.env(skips::FILE, &self.skips).env("TMPDIR", &self.temporary);
+        command.envs(step.environment.iter().copied());
         command
     }
 
