@@ -61,6 +61,13 @@ pub enum Next {
     Never,
 }
 
+impl Next {
+    /// Whether the next occurrence is not after this moment.
+    pub fn is_due(self, now: Timestamp) -> bool {
+        matches!(self, Next::At(next) if next <= now)
+    }
+}
+
 /// Says when a job is due.
 ///
 /// # Example

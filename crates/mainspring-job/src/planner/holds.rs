@@ -30,6 +30,7 @@ use super::workers::Workers;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::policy::Overlap;
+use crate::rate::Rate;
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
@@ -67,30 +68,47 @@ pub struct JobRows<'r> {
     pub workers: Vec<(Worker, usize)>,
     /// The limit of its group, and the runs of the group that are running, in order of their keys.
     pub group: Option<(u32, Vec<RunKey>)>,
+    /// Of its group, see [`Planner::full_rates`].
+    pub full_rate: Option<(Rate, Timestamp)>,
+    /// Whether its batch is among the [`Planner::awaited_batches`].
+    pub awaits_batch: bool,
+    /// See [`Planner::has_crowded`].
+    pub has_crowded: bool,
     /// What the job's action needs of its worker.
     pub needs: Needs,
 }
 
 impl JobRows<'_> {
-    /// The same as [`Planner::holds`], but for what the planner has in its memory alone: that it stops, that
-    /// it has no room for more open runs, and that a batch is waited for.
+    /// The same as [`Planner::holds`], but that the planner stops.
     pub fn holds(&self, now: Timestamp) -> Vec<Hold> {
         let JobRows { job, mark, paused, in_the_way, .. } = self;
         let (work, workers) = (&job.work, Workers::of(self.workers.iter().cloned()));
         let slot = |run: &Run| {
+            let batch = work.policies.after_batch.clone().filter(|_| self.awaits_batch);
+            if let Some(batch) = batch {
+                return Some(Hold::AfterBatch { run: run.key.clone(), batch });
+            }
             let needs = work.policies.on.add_to(self.needs.clone()).at(target(run, work));
             let full_group = self.full_group(&run.key);
             workers.why_no_slot(run.key.clone(), &needs, placement(work), full_group)
         };
         let run = run_in_the_way(job, in_the_way.iter(), slot);
-        of_records(mark, *paused, now).chain(why_no_time(job, mark)).chain(run).collect()
+        let of_records: Vec<Hold> = of_records(mark, *paused, now).collect();
+        let is_due = job.timetable.next_after(mark.watermark).is_due(now);
+        let crowded = (self.has_crowded && of_records.is_empty() && is_due).then_some(Hold::NoRoom);
+        of_records.into_iter().chain(crowded).chain(why_no_time(job, mark)).chain(run).collect()
     }
 
     fn full_group(&self, run: &RunKey) -> Option<Hold> {
-        let (group, (limit, running)) = self.job.work.group.clone().zip(self.group.as_ref())?;
-        let is_full = usize::try_from(*limit).unwrap_or(usize::MAX) <= running.len();
-        let holders = running.iter().take(MAX_HOLDERS).cloned().collect();
-        is_full.then(|| Hold::GroupFull { run: run.clone(), group, limit: *limit, holders })
+        let (run, group) = (run.clone(), self.job.work.group.clone()?);
+        if let Some((limit, running)) = &self.group
+            && usize::try_from(*limit).unwrap_or(usize::MAX) <= running.len()
+        {
+            let holders = running.iter().take(MAX_HOLDERS).cloned().collect();
+            return Some(Hold::GroupFull { run, group, limit: *limit, holders });
+        }
+        let (rate, until) = self.full_rate?;
+        Some(Hold::GroupRate { run, group, rate, until })
     }
 }
 

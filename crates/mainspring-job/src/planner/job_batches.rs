@@ -91,6 +91,11 @@ impl JobBatches {
         awaited.is_some_and(|awaited| awaited.runs.contains(&live.run.key))
     }
 
+    /// The batches that are waited for.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = &JobName> {
+        self.awaited.keys()
+    }
+
     /// A member is pending no more.
     pub(super) fn change(&mut self, batch: &JobName) {
         if let Some(awaited) = self.awaited.get_mut(batch) {

@@ -15,6 +15,7 @@ use crate::input::Ticket;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::once::OnceId;
+use crate::rate::Rate;
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Run, RunKey};
 use crate::worker::{Needs, Worker};
@@ -44,6 +45,22 @@ impl Planner {
     /// The groups of which only so many runs may be running at once, each with that limit.
     pub fn limits_of_groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
         self.runs.limits()
+    }
+
+    /// The groups of which a run waits, and nothing may start now by their rate; each with that, and when the
+    /// next may.
+    pub fn full_rates(&self) -> impl Iterator<Item = (&JobName, (Rate, Timestamp))> {
+        self.runs.full_rates()
+    }
+
+    /// The batches for which a run waits.
+    pub fn awaited_batches(&self) -> impl Iterator<Item = &JobName> {
+        self.runs.awaited_batches()
+    }
+
+    /// Whether a job waits for room for another open run.
+    pub fn has_crowded(&self) -> bool {
+        self.jobs.has_crowded()
     }
 
     /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was

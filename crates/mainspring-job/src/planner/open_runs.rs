@@ -42,6 +42,7 @@ use super::workers::Workers;
 use crate::name::JobName;
 use crate::once::Once;
 use crate::policy::{Kill, Overlap};
+use crate::rate::Rate;
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -103,6 +104,16 @@ impl OpenRuns {
     /// See [`Groups::limits`].
     pub(super) fn limits(&self) -> impl Iterator<Item = (&JobName, u32)> {
         self.slots.limits()
+    }
+
+    /// See [`RunSlots::full_rates`].
+    pub(super) fn full_rates(&self) -> impl Iterator<Item = (&JobName, (Rate, Timestamp))> {
+        self.slots.full_rates()
+    }
+
+    /// See [`JobBatches::awaited`].
+    pub(super) fn awaited_batches(&self) -> impl Iterator<Item = &JobName> {
+        self.batches.awaited()
     }
 
     /// The workers that are there.

@@ -164,8 +164,13 @@ impl RunSlots {
 
     /// When the first group of which a run is in line opens, of those that are full by their rate.
     pub(super) fn next_opening(&self) -> Option<Timestamp> {
+        self.full_rates().map(|(_, (_, opening))| opening).min()
+    }
+
+    /// The groups of which a run is in line and that are full by their rate.
+    pub(super) fn full_rates(&self) -> impl Iterator<Item = (&JobName, (Rate, Timestamp))> {
         let groups = self.lines.keys().filter_map(|(group, _, _)| group.as_ref());
-        groups.filter_map(|group| self.full_rate(group)).map(|(_, opening)| opening).min()
+        groups.filter_map(|group| Some((group, self.full_rate(group)?)))
     }
 
     /// Where runs of a line may start.

@@ -119,7 +119,7 @@ fn a_job_says_for_which_batch_it_waits() {
     let mut shell = Shell::new(NOW, vec![daily]);
     let member = once(&mut shell, "2026-01-01T11:59:00Z", "batch=b");
     shell.live("2026-01-01T12:00:00Z");
-    let holds = shell.planner.holds(&name("report"), shell.now);
+    let holds = shell.holds(&name("report"));
     let [hold @ Hold::AfterBatch { batch, .. }] = &holds[..] else { panic!("{holds:?}") };
     assert_eq!(*batch, name("b"));
     assert!(hold.to_string().ends_with("is due, and something of batch b waits or runs"), "{hold}");

@@ -33,11 +33,15 @@ fn what_finds_no_room_waits_for_it_and_is_then_judged_by_the_misfire_rule() {
     shell.wake("2026-01-01T01:00:30Z");
     assert!(shell.planner.open_count() <= 100, "{}", shell.planner.open_count());
     assert_eq!(shell.states("none"), "", "it waits for room");
+    assert_eq!(shell.holds(&name("none")), [Hold::NoRoom]);
     // Each run ends after a second, and makes room for another.
     let mut ended = 0;
     while ended < shell.started.len() {
         shell.end(ended, Outcome::Succeeded);
         ended += 1;
+        for job in ["j00", "none"] {
+            shell.holds(&name(job));
+        }
         shell.live(&(shell.now + SignedDuration::from_secs(1)).to_string());
         assert!(shell.planner.open_count() <= 100, "{}", shell.planner.open_count());
         if shell.now > at("2026-01-01T03:00:00Z") {

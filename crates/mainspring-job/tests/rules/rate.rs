@@ -83,13 +83,13 @@ fn a_limit_and_a_rate_hold_both() {
     let mut shell = shell(vec![of_group("a", "bank")], vec![both]);
     shell.live("2026-01-02T00:00:05Z");
     assert_eq!(shell.started.len(), 1, "one at once");
-    let [Hold::GroupFull { limit: 1, .. }] = &shell.planner.holds(&name("a"), shell.now)[..] else {
+    let [Hold::GroupFull { limit: 1, .. }] = &shell.holds(&name("a"))[..] else {
         panic!("it waits for the limit");
     };
     shell.end(0, Outcome::Succeeded);
     shell.end(1, Outcome::Succeeded);
     assert_eq!(shell.started.len(), 2, "and two in ten seconds");
-    let holds = shell.planner.holds(&name("a"), shell.now);
+    let holds = shell.holds(&name("a"));
     let [hold @ Hold::GroupRate { rate, until, .. }] = &holds[..] else { panic!("{holds:?}") };
     assert_eq!((rate.to_string().as_str(), *until), ("2/10s", at("2026-01-02T00:00:11Z")));
     assert_eq!(hold.code(), "group_rate");

@@ -157,6 +157,14 @@ impl Shell {
             in_the_way: [RunState::Running, RunState::Queued].into_iter().filter_map(first).collect(),
             workers: self.planner.workers().map(|(worker, count)| (worker.clone(), count)).collect(),
             group,
+            full_rate: job.work.group.as_ref().and_then(|group| {
+                self.planner.full_rates().find(|(name, _)| *name == group).map(|(_, rate)| rate)
+            }),
+            awaits_batch: self
+                .planner
+                .awaited_batches()
+                .any(|batch| job.work.policies.after_batch.as_ref() == Some(batch)),
+            has_crowded: self.planner.has_crowded(),
             needs: needs(&job.work.action),
         };
         assert_eq!(rows.holds(self.now), holds, "by the store and by the planner");

@@ -61,7 +61,12 @@ impl Server {
             health.following_nothing.add(&format!("{job} after {of}"));
         }
         let limits = planner.limits_of_groups().map(|(name, limit)| (name.clone(), limit)).collect();
-        PlannerStatus { status, health, limits }
+        let full_rates = planner.full_rates();
+        let full_rates =
+            full_rates.map(|(name, (rate, until))| (name.clone(), (rate.to_string(), until))).collect();
+        let awaited_batches = planner.awaited_batches().cloned().collect();
+        let has_crowded = planner.has_crowded();
+        PlannerStatus { status, health, limits, full_rates, awaited_batches, has_crowded }
     }
 
     /// Has it written for the other servers of a pool, if it is another than was written last.

@@ -9,9 +9,10 @@
 //!
 //! Does not have what the store has: jobs, runs, workers, a pause.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use mainspring_job::{JobName, Reader};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,15 @@ pub(super) struct PlannerStatus {
     /// The limits of groups.
     #[serde(default)]
     pub(super) limits: BTreeMap<JobName, u32>,
+    /// The groups that are full by their rate, each with that and when it opens.
+    #[serde(default)]
+    pub(super) full_rates: BTreeMap<JobName, (String, Timestamp)>,
+    /// The batches for which runs wait.
+    #[serde(default)]
+    pub(super) awaited_batches: BTreeSet<JobName>,
+    /// A job waits for room for another open run.
+    #[serde(default)]
+    pub(super) has_crowded: bool,
 }
 
 /// The state of a server that is about to end.

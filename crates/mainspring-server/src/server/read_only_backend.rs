@@ -229,9 +229,11 @@ impl ReadOnlyBackend<'_> {
     fn known(&mut self, job: Job, record: JobRecord) -> Result<JobWire, StoreError> {
         let (name, paused) = (job.name.clone(), self.reader.pause()?);
         let source_line = PlannerStatus::lines(self.reader).remove(&name);
-        let PlannerStatus { status, limits, .. } = PlannerStatus::read(self.reader);
+        let planner = PlannerStatus::read(self.reader);
         let OpenRuns { load, in_the_way, waiting, waiting_count } = self.open_runs(&name)?;
-        let group = match job.work.group.as_ref().and_then(|group| Some((group, *limits.get(group)?))) {
+        let group = job.work.group.as_ref();
+        let full_rate = group.and_then(|group| planner.full_rates.get(group));
+        let group = match group.and_then(|group| Some((group, *planner.limits.get(group)?))) {
             Some((group, limit)) => Some((limit, self.reader.running_of(group)?)),
             None => None,
         };
@@ -242,9 +244,17 @@ impl ReadOnlyBackend<'_> {
             in_the_way,
             workers: self.workers()?,
             group,
+            full_rate: full_rate.and_then(|(rate, until)| Some((rate.parse().ok()?, *until))),
+            awaits_batch: job
+                .work
+                .policies
+                .after_batch
+                .as_ref()
+                .is_some_and(|batch| planner.awaited_batches.contains(batch)),
+            has_crowded: planner.has_crowded,
             needs: needs(&job.work.action),
         };
-        let stopping = (status.state == STOPPING).then_some(Hold::Stopping);
+        let stopping = (planner.status.state == STOPPING).then_some(Hold::Stopping);
         let holds = stopping.into_iter().chain(rows.holds(self.now));
         let holds = holds.map(|hold| describe::hold(&hold, &name)).collect();
         let wire = self.wire(job, &record, load, paused.is_some());
