@@ -30,7 +30,9 @@ use mainspring_server::server::{Stores, standby};
 use mainspring_server::takeover::{host_name, shared_owner};
 
 use super::execution::{PLANNER_LEASE, PoolExecution};
+use super::lease_cache::LeaseCache;
 use super::planner_inbox::work;
+use super::release_watch::ReleaseWatch;
 use super::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
 use super::worker::{WORKER_LEASE, WorkerConfig, labels_of};
 
@@ -46,6 +48,7 @@ pub struct Candidate {
     /// The database is too new for this program.
     refusal: Option<StoreError>,
     standing: Arc<StandbyState>,
+    lease_cache: Arc<LeaseCache>,
 }
 
 /// What a planner's loop is given.
@@ -84,7 +87,8 @@ impl Candidate {
         let asks = if opened.is_none() { ProxyTarget::Nobody } else { ProxyTarget::Owner };
         let standing = StandbyState::new(location, data, &owner.name, asks).map_err(Error::Store)?;
         let (location, standing) = (location.clone(), Arc::new(standing));
-        Ok(Candidate { location, owner, identity, opened, plans: true, refusal, standing })
+        let lease_cache = Arc::default();
+        Ok(Candidate { location, owner, identity, opened, plans: true, refusal, standing, lease_cache })
     }
 
     /// Why this program is too old for the database, if it was when this was opened. For those who do not
@@ -126,10 +130,23 @@ impl Candidate {
             log,
             style,
             lasts: WORKER_LEASE,
+            lease_cache: Arc::clone(&self.lease_cache),
         }
     }
 
-    /// Asks for the lease.
+    /// Has `released` called whenever the lease may be free.
+    ///
+    /// # Errors
+    /// When the operating system gives no event queue or thread.
+    pub fn watch_releases(&self, released: impl Fn() + Send + 'static) -> Result<ReleaseWatch, Error> {
+        let cache = Arc::clone(&self.lease_cache);
+        ReleaseWatch::start(&self.location, move || {
+            cache.forget();
+            released();
+        })
+    }
+
+    /// Asks for the lease, unless this server's worker has read that another's lasts.
     ///
     /// # Errors
     /// `Held` while another plans, or this server never does; or what the database says, which may be over
@@ -143,12 +160,14 @@ impl Candidate {
             // Whatever a database says while it comes back.
             opened.map_err(|error| if matches!(error, StoreError::Io(_)) { StoreError::Busy } else { error })
         };
-        let acquired = self.opened.take().map_or_else(anew, Ok).and_then(|mut store| {
-            self.identity = store.identity();
-            let lease = store.acquire(&self.owner);
-            self.opened = Some(store);
-            lease
-        });
+        let acquired = self.lease_cache.refusal().map_or(Ok(()), Err);
+        let acquired =
+            acquired.and_then(|()| self.opened.take().map_or_else(anew, Ok)).and_then(|mut store| {
+                self.identity = store.identity();
+                let lease = store.acquire(&self.owner);
+                self.opened = Some(store);
+                lease
+            });
         if let Err(error) = &acquired {
             let is_too_new = matches!(error, StoreError::TooNew { .. });
             let asks = if is_too_new { ProxyTarget::Nobody } else { ProxyTarget::Owner };

@@ -27,6 +27,7 @@
 pub mod candidate;
 pub mod execution;
 pub mod forwarded_command;
+pub mod lease_cache;
 pub mod release_watch;
 pub mod request_proxy;
 pub mod standby_socket;

@@ -22,6 +22,7 @@
 //! Does not run anything: the [`WorkerLoop`](mainspring_server::server::worker::WorkerLoop) does.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
@@ -38,6 +39,7 @@ use mainspring_server::server::remote_output::{OwnFile, bring};
 use mainspring_server::server::worker::{MembershipLink, MembershipNews, WorkerOrder};
 
 use super::document;
+use super::lease_cache::LeaseCache;
 use super::life::Life;
 
 /// How often a worker looks for what it is to do where a pooler lets it be told nothing, and how long it
@@ -72,6 +74,7 @@ pub(super) struct Membership {
     reader: PostgresReader,
     /// Where this worker keeps what runs write.
     folder: std::path::PathBuf,
+    lease_cache: Arc<LeaseCache>,
     life: Option<Life>,
     /// The last life is over, and what it ran is not over yet.
     waits_for_end: bool,
@@ -101,6 +104,7 @@ impl Membership {
         member: Member,
         link: MembershipLink,
         folder: std::path::PathBuf,
+        lease_cache: Arc<LeaseCache>,
     ) -> Result<Membership, StoreError> {
         Ok(Membership {
             members: Members::of_worker(location)?,
@@ -109,6 +113,7 @@ impl Membership {
             outputs: Outputs::new(location)?,
             reader: PostgresReader::new(location)?,
             folder,
+            lease_cache,
             life: None,
             waits_for_end: false,
             unkept: Vec::new(),
@@ -231,7 +236,9 @@ impl Membership {
             self.members.was_told();
             // What is its own is read whole by the clock alone, however often the worker changes.
             let (sent, after) = (boot_time(), if is_due { 0 } else { life.last_assigned });
-            let orders = self.members.renew(life.id, &self.member.state, lasts, after)?;
+            let begun = self.lease_cache.begin();
+            let mut orders = self.members.renew(life.id, &self.member.state, lasts, after)?;
+            self.lease_cache.see(begun, orders.plan.take());
             self.has_changed = false;
             life.renewed = sent;
             self.link.lease.renewed_at(sent);
@@ -271,7 +278,7 @@ impl Membership {
     /// more. Returns whether there may be more.
     fn carry_out(&mut self, orders: WorkerOrders, after: u64) -> bool {
         let Some(life) = &mut self.life else { return false };
-        let WorkerOrders { assignments: assigned, kills, read } = orders;
+        let WorkerOrders { assignments: assigned, kills, read, plan: _ } = orders;
         let has_more = MAX_PAGE <= assigned.len();
         let is_all = after == 0 && !has_more;
         let (mut own, mut has_news) = (HashSet::new(), false);
@@ -395,7 +402,9 @@ mod tests {
         let (server, name, host, address, version) = (text(), text(), text(), text(), text());
         let member = Member { server, name, host, address, version, state };
         let location = Location::parse("postgres:///nothing?host=/nowhere").unwrap();
-        let mut membership = Membership::new(&location, member, of_membership, "/nowhere".into()).unwrap();
+        let cache = Arc::default();
+        let mut membership =
+            Membership::new(&location, member, of_membership, "/nowhere".into(), cache).unwrap();
         (membership.life, membership.is_told) = (Some(Life::new(WorkerId(7), Duration::ZERO)), false);
         (membership, of_loop)
     }

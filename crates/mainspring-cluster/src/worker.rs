@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -20,6 +21,7 @@ use mainspring_server::server::Stopping;
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::worker::{WorkerLoop, WorkerStop, link};
 
+use super::lease_cache::LeaseCache;
 use super::membership::Membership;
 
 /// How long the lease of a worker lasts without a renewal: a restart of the database and some lost packets
@@ -51,6 +53,8 @@ pub struct WorkerConfig {
     pub style: Style,
     /// How long its lease lasts: [`WORKER_LEASE`].
     pub lasts: Duration,
+    /// What its renewals read, for the server's [`Candidate`](super::candidate::Candidate).
+    pub lease_cache: Arc<LeaseCache>,
 }
 
 /// The labels of a server: these, and its machine as `host` and, unless `name` is among them, as that.
@@ -84,7 +88,8 @@ impl RunningWorker {
         execution: Box<dyn Execution>,
     ) -> Result<RunningWorker, Error> {
         let setup = |source: io::Error| Error::Setup { what: "a thread for the worker", source };
-        let WorkerConfig { server, name, host, address, labels, outputs, log, style, lasts } = config;
+        let WorkerConfig { server, name, host, address, labels, outputs, log, style, lasts, lease_cache } =
+            config;
         let labels = execution.labels().into_iter().chain(labels).collect();
         let state = MemberState {
             labels,
@@ -96,8 +101,8 @@ impl RunningWorker {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let member = Member { server, name, host, address, version, state };
         let (of_loop, of_membership) = link(lasts).map_err(setup)?;
-        let membership =
-            Membership::new(location, member, of_membership, outputs.clone()).map_err(Error::Store)?;
+        let membership = Membership::new(location, member, of_membership, outputs.clone(), lease_cache)
+            .map_err(Error::Store)?;
         let waker = membership.waker();
         let (worker, stop) = WorkerLoop::new(execution, outputs, of_loop, log, waker).map_err(setup)?;
         let (notifier, ended) = pair().map_err(setup)?;

@@ -19,7 +19,6 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_cluster::candidate::{Candidate, Plan};
-use mainspring_cluster::release_watch::ReleaseWatch;
 use mainspring_cluster::standby_socket::StandbySocket;
 use mainspring_cluster::worker::RunningWorker;
 use mainspring_exec::clock::boot_time;
@@ -231,7 +230,7 @@ impl Tenure {
             self.stand_by();
             if watch.is_none() {
                 let member = self.member.clone();
-                watch = Some(ReleaseWatch::start(self.candidate.location(), move || member.notify_free())?);
+                watch = Some(self.candidate.watch_releases(move || member.notify_free())?);
             }
             if self.member.waits(self.pause) {
                 return Ok(());

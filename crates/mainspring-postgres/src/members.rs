@@ -150,6 +150,17 @@ pub struct WorkerOrders {
     pub kills: Vec<Kill>,
     /// Whose output somebody reads at another server: it is to be kept in the database, as it grows.
     pub read: Vec<(RunKey, u32)>,
+    /// Who plans, if that is another server. Only a renewal says it.
+    pub plan: Option<HeldPlan>,
+}
+
+/// That another server plans, as it was when this was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldPlan {
+    /// For people.
+    pub by: String,
+    /// How long its lease lasts without a renewal.
+    pub left: Duration,
 }
 
 /// How an attempt ended, as its worker says.
@@ -229,7 +240,7 @@ impl Members {
 
     /// Says that a worker is there, and how it is now. The planner is told if that is new, but for how many
     /// may wait there: that changes as runs end, of which it is told. Returns the first [`MAX_PAGE`] of its
-    /// [`orders`](Members::orders).
+    /// [`orders`](Members::orders), and who plans.
     ///
     /// # Errors
     /// `Fenced` when it was declared lost, or has left, or this program has become too old.
@@ -245,9 +256,11 @@ impl Members {
                 progress = $11, progress_count = w.progress_count + (w.progress <> $11)::int
                 FROM mainspring.worker AS b, mainspring.planner AS p
                 WHERE w.id = $6 AND b.id = w.id AND p.floor <= $10 RETURNING w.id,
-                (b.labels, b.capacity, b.is_leaving) <> (w.labels, w.capacity, w.is_leaving) AS is_new)
+                (b.labels, b.capacity, b.is_leaving) <> (w.labels, w.capacity, w.is_leaving) AS is_new,
+                CASE WHEN p.owner <> '' AND p.server <> w.server THEN p.owner END AS planner,
+                CASE WHEN isfinite(p.until) THEN greatest(0, extract(epoch FROM p.until - clock_timestamp()) * 1000)::int8 END AS lasts)
             SELECT o.job, o.nominal, o.series, o.attempt, o.assigned, o.document,
-                CASE WHEN r.is_new THEN pg_notify($9, '')::text END
+                CASE WHEN r.is_new THEN pg_notify($9, '')::text END, r.planner, r.lasts
             FROM renewed AS r LEFT JOIN LATERAL mainspring.orders(r.id, $7, $8) AS o ON true";
         let mut values = state.values().to_vec();
         values.extend([milliseconds(lasts), of(id), Value::Int(number(after)), page(MAX_PAGE)]);
@@ -255,11 +268,14 @@ impl Members {
         values.push(Value::text(&state.progress));
         let rows = self.connection.call("renew a worker", sql, &values)?;
         let first = rows.first().ok_or(StoreError::Fenced)?;
-        if first.get::<_, Option<&str>>(0).is_none() {
-            Ok(WorkerOrders::default())
-        } else {
-            orders(id, &rows)
-        }
+        let planner: Option<&str> = first.get(7);
+        let plan = planner.zip(first.get::<_, Option<i64>>(8)).map(|(by, left)| HeldPlan {
+            by: read(by).into_owned(),
+            left: Duration::from_millis(unsigned(left)),
+        });
+        let is_empty = first.get::<_, Option<&str>>(0).is_none();
+        let orders = if is_empty { WorkerOrders::default() } else { orders(id, &rows)? };
+        Ok(WorkerOrders { plan, ..orders })
     }
 
     /// The workers that are there, in the order in which they joined.

@@ -16,7 +16,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::Path;
 
 use mainspring_cluster::candidate::{Candidate, Plan};
-use mainspring_cluster::release_watch::ReleaseWatch;
 use mainspring_cluster::request_proxy::RequestProxy;
 use mainspring_cluster::worker::RunningWorker;
 use mainspring_job::{StoreError, WorkerLabel};
@@ -137,7 +136,7 @@ fn plan(
     loop {
         let setup = |source| Error::Setup { what: "a socket pair", source };
         let (notifier, notifications) = pair().map_err(setup)?;
-        let watch = ReleaseWatch::start(&location, move || notifier.notify())?;
+        let watch = candidate.watch_releases(move || notifier.notify())?;
         let mut listening: Option<Listener> = None;
         let standing = candidate.standing();
         let acquire = || {
