@@ -36,9 +36,9 @@ const ROWS: [Row; 12] = [
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out.
     Row {
         crates: &["mainspring-queue", "mainspring"],
-        lines: 12_364,
+        lines: 12_363,
         goal: 10_400,
-        bools: 8,
+        bools: 0,
         assertions: 120,
     },
     Row { crates: &["mainspring-cron"], lines: 4_100, goal: 3_700, bools: 0, assertions: 7 },

@@ -435,7 +435,7 @@ impl<T> TimerQueue<T> for Chunked<T> {
         self.late.retain(|(_, hint)| self.records.is_current(*hint));
         self.late.shrink_to_fit();
         let batch = core::mem::replace(&mut self.batch, Batch::EMPTY);
-        batch.rest().iter().for_each(|hint| self.batch.push_if(*hint, self.records.is_current(*hint)));
+        batch.rest().iter().for_each(|hint| self.batch.push_if_current(*hint, &self.records));
         self.records.compact();
         self.rings.compact();
     }

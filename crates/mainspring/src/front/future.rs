@@ -152,16 +152,16 @@ impl Futures {
     /// Is ready `delay` from now (the call, not the first poll), and not earlier. A delay beyond the clock's
     /// range is never over.
     pub fn sleep(&self, delay: Duration) -> Sleep {
-        self.begin(self.handle.clock().after(delay), !delay.is_zero())
+        self.begin(self.handle.clock().after(delay), Unset::of_delay(delay))
     }
 
     /// Is ready once a tick of the driver's clock has begun, or an instant has come; at once if it has.
     pub fn sleep_until(&self, deadline: impl Into<Deadline>) -> Sleep {
-        self.begin(deadline.into().tick(&**self.handle.clock()), false)
+        self.begin(deadline.into().tick(&**self.handle.clock()), Unset::Unknown)
     }
 
-    fn begin(&self, deadline: Tick, was_ahead: bool) -> Sleep {
-        Sleep { part: self.handle.local_or_absent(), state: State::before(was_ahead), deadline }
+    fn begin(&self, deadline: Tick, unset: Unset) -> Sleep {
+        Sleep { part: self.handle.local_or_absent(), state: State::Unset(unset), deadline }
     }
 
     /// Is ready anywhere from `delay` to `delay + tolerance` from now: see [`Handle::schedule_within`].
@@ -219,10 +219,10 @@ impl Futures {
     }
 }
 
-impl State {
-    /// Before the first poll.
-    fn before(was_ahead: bool) -> State {
-        State::Unset(if was_ahead { Unset::Ahead } else { Unset::Unknown })
+impl Unset {
+    /// Before the first poll, when the deadline is so far from now.
+    fn of_delay(delay: Duration) -> Unset {
+        if delay.is_zero() { Unset::Unknown } else { Unset::Ahead }
     }
 }
 
@@ -249,16 +249,16 @@ impl Sleep {
     /// Moves it to `delay` from now, and not earlier, whether it was ready or not. It must be polled again to
     /// be woken.
     pub fn reset(&mut self, delay: Duration) {
-        self.move_to(self.part.clock().after(delay), !delay.is_zero());
+        self.move_to(self.part.clock().after(delay), Unset::of_delay(delay));
     }
 
     /// Moves it to another tick or instant, earlier or later, whether it was ready or not. It must be polled
     /// again to be woken.
     pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
-        self.move_to(deadline.into().tick(&**self.part.clock()), false);
+        self.move_to(deadline.into().tick(&**self.part.clock()), Unset::Unknown);
     }
 
-    fn move_to(&mut self, deadline: Tick, was_ahead: bool) {
+    fn move_to(&mut self, deadline: Tick, unset: Unset) {
         self.deadline = deadline;
         if let State::Set(timer) = self.state
             && self.part.reset(self.part.id(timer), deadline).is_ok()
@@ -267,7 +267,7 @@ impl Sleep {
         }
         // It fired, or the queue's horizon lies before that: the next poll registers another.
         self.cancel();
-        self.state = State::before(was_ahead);
+        self.state = State::Unset(unset);
     }
 
     fn cancel(&mut self) {

@@ -10,7 +10,7 @@
 //! Cost: 1 KiB in the wheel itself. Hints in it are not swept; they are looked at again when they are popped.
 
 use super::chunks::CHUNK_HINT_COUNT;
-use super::records::Hint;
+use super::records::{Hint, Records};
 
 /// Four chunks and a place that is written to and not kept.
 pub(super) const BATCH_HINT_COUNT: usize = 128;
@@ -62,10 +62,10 @@ impl Batch {
         self.count + CHUNK_HINT_COUNT < BATCH_HINT_COUNT
     }
 
-    /// Appends a hint if it is wanted; there is room. Without a branch: whether it is cannot be foreseen.
+    /// Appends a hint if it is current; there is room. Without a branch: whether it is cannot be foreseen.
     #[inline(always)]
-    pub(super) fn push_if(&mut self, hint: Hint, is_wanted: bool) {
+    pub(super) fn push_if_current<T>(&mut self, hint: Hint, records: &Records<T>) {
         self.hints[self.count % BATCH_HINT_COUNT] = hint;
-        self.count += usize::from(is_wanted);
+        self.count += usize::from(records.is_current(hint));
     }
 }

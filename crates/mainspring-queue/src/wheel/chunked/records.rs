@@ -122,16 +122,14 @@ impl<T> Record<T> {
         TimerId { index, generation: self.generation }
     }
 
-    /// Ends the timer: what named it, id and hint, does so no more. Tells whether the record has a generation
-    /// left.
+    /// Ends the timer: what named it, id and hint, does so no more. Returns its payload, and the generation
+    /// of the next timer in the record.
     #[inline(always)]
-    fn end(&mut self) -> Option<(T, bool)> {
+    fn end(&mut self) -> Option<(T, NonZeroU32)> {
         let payload = self.payload.take()?;
         self.version = self.version.wrapping_add(VERSION_STEP);
-        // The last generation is no timer's: a free record that has it is given up, and could not be told
-        // from one that may be used once more.
         self.generation = self.generation.saturating_add(1);
-        Some((payload, self.generation < NonZeroU32::MAX))
+        Some((payload, self.generation))
     }
 }
 
@@ -232,8 +230,8 @@ impl<T> Records<T> {
         if record.generation != id.generation {
             return None;
         }
-        let (payload, is_reusable) = record.end()?;
-        self.reuse(id.index, is_reusable);
+        let (payload, generation) = record.end()?;
+        self.reuse(id.index, generation);
         Some(payload)
     }
 
@@ -246,14 +244,16 @@ impl<T> Records<T> {
             return None;
         }
         let (id, deadline) = (record.id(index), record.deadline);
-        let (payload, is_reusable) = record.end()?;
-        self.reuse(index, is_reusable);
+        let (payload, generation) = record.end()?;
+        self.reuse(index, generation);
         Some(ExpiredTimer { id, deadline, payload })
     }
 
+    /// Has a record used by another timer, of this generation. The last generation is no timer's: a free
+    /// record that has it is given up, and could not be told from one that may be used once more.
     #[inline(always)]
-    fn reuse(&mut self, index: u32, is_reusable: bool) {
-        if is_reusable {
+    fn reuse(&mut self, index: u32, generation: NonZeroU32) {
+        if generation < NonZeroU32::MAX {
             self.free.put(index);
         } else {
             self.given_up_count += 1;

@@ -93,7 +93,7 @@ impl<T> Chunked<T> {
             self.sweep.forget(taken.cursor);
             let count = self.batch.count();
             for hint in taken.as_slice() {
-                self.batch.push_if(*hint, self.records.is_current(*hint));
+                self.batch.push_if_current(*hint, &self.records);
             }
             // Those in the batch are counted when they are taken out of it.
             budget.spend(count + taken.as_slice().len() - self.batch.count());
@@ -113,12 +113,11 @@ impl<T> Chunked<T> {
 
     /// Moves the first chunk of a slot to the level below, or to what is due.
     fn spread(&mut self, from: Slot, budget: &mut Budget) {
-        let is_open = from == Slot::of(self.reached, from.level);
         let chain = self.rings.chain_mut(from);
         if let Some(hint) = self.chunks.take_lone(chain) {
             budget.spend(1);
             self.vacate(from.index());
-            return self.spread_hint(from, is_open, hint);
+            return self.spread_hint(from, hint);
         }
         let taken = self.chunks.take_first(chain);
         self.sweep.forget(taken.cursor);
@@ -126,17 +125,17 @@ impl<T> Chunked<T> {
         if chain.is_empty() {
             self.vacate(from.index());
         }
-        taken.as_slice().iter().for_each(|hint| self.spread_hint(from, is_open, *hint));
+        taken.as_slice().iter().for_each(|hint| self.spread_hint(from, *hint));
     }
 
     #[inline(always)]
-    fn spread_hint(&mut self, from: Slot, is_open: bool, hint: Hint) {
+    fn spread_hint(&mut self, from: Slot, hint: Hint) {
         if from.level * DIGIT_BITS <= HINT_TICK_BITS {
             let low = (1 << (from.level * DIGIT_BITS)) - 1;
             let tick = Tick::new(from.start().get() | (hint.tick_bits() & low));
-            self.put_below(from, is_open, hint, tick);
+            self.put_below(from, hint, tick);
         } else if let Some(deadline) = self.records.deadline_of(hint) {
-            self.put_again_below(from, is_open, hint.at(deadline), deadline);
+            self.put_again_below(from, hint.at(deadline), deadline);
         }
     }
 
@@ -149,14 +148,14 @@ impl<T> Chunked<T> {
     }
 
     #[inline(always)]
-    fn put_below(&mut self, from: Slot, is_open: bool, hint: Hint, tick: Tick) {
-        if !is_open {
+    fn put_below(&mut self, from: Slot, hint: Hint, tick: Tick) {
+        if self.reached < from.start() {
             self.append(Slot::of(tick, from.level - 1), hint, tick);
         } else if self.reached < tick {
             self.append(Slot::between(self.reached, tick), hint, tick);
         } else if self.due.is_empty() && self.batch.has_room() {
             // It would be looked at next: a sparse wheel takes no chunk for it.
-            self.batch.push_if(hint, self.records.is_current(hint));
+            self.batch.push_if_current(hint, &self.records);
         } else {
             self.push_due(hint);
         }
@@ -166,9 +165,9 @@ impl<T> Chunked<T> {
     /// its timer's deadline has woken from the dead, and is dropped: the timer, which may be due, has
     /// another.
     #[cold]
-    fn put_again_below(&mut self, from: Slot, is_open: bool, hint: Hint, deadline: Tick) {
+    fn put_again_below(&mut self, from: Slot, hint: Hint, deadline: Tick) {
         if Slot::of(deadline, from.level) == from {
-            self.put_below(from, is_open, hint, deadline);
+            self.put_below(from, hint, deadline);
         } else if from.start() < deadline {
             self.put_ahead(hint, deadline);
         }

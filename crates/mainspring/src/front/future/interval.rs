@@ -29,7 +29,7 @@ use std::time::Duration;
 use futures_core::Stream;
 use mainspring_queue::Tick;
 
-use super::Sleep;
+use super::{Sleep, Unset};
 use crate::clock::Deadline;
 use crate::front::period::{PeriodError, Series};
 
@@ -87,7 +87,7 @@ impl Interval {
     /// The first tick is a period from now; `sleep` is one that was not polled.
     pub(super) fn new(mut sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
         let series = Series::new(period, &*sleep.part)?;
-        sleep.move_to(series.due(), true);
+        sleep.move_to(series.due(), Unset::Ahead);
         Ok(Interval { sleep, series, missed: MissedTicks::default() })
     }
 
