@@ -259,8 +259,15 @@ impl Planner {
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended(end) => self.ended(now, end),
-            Input::Loaded { pending, is_complete } => self.loaded(now, pending, is_complete),
-            Input::LoadedIds { ids, is_complete } => self.lookahead.scanned(&ids, is_complete),
+            Input::Loaded { pending, is_complete } => {
+                match is_complete {
+                    true => self.lookahead.read_last(pending),
+                    false => self.lookahead.read(pending),
+                }
+                self.loaded(now);
+            }
+            Input::LoadedIds { ids, is_complete: true } => self.lookahead.scanned_last(&ids),
+            Input::LoadedIds { ids, is_complete: false } => self.lookahead.scanned(&ids),
             Input::BatchChecked { batch, is_pending } => self.batch_checked(&batch, is_pending),
             Input::Holders(holders) => self.ledger.tell_holders(holders),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),

@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 
 use super::lateness::may_start;
+use super::ledger::Subject;
 use super::open_runs::{Lane, lane};
 use super::{Live, Planner};
 use crate::name::JobName;
@@ -14,7 +15,7 @@ use crate::operation::Operation;
 use crate::output::{Note, Output};
 use crate::policy::Overlap;
 use crate::reason::Reason;
-use crate::run::{Cause, RunKey};
+use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
 /// How a run that is due ends at once, by the rules, and why. `None`: it waits for its turn, if only for a
@@ -22,20 +23,45 @@ use crate::state::RunState;
 type Verdict = Option<(RunState, Reason)>;
 
 impl Planner {
-    /// A run is due: it waits or ends here. It is in no line, and its record, if it has one, says
-    /// `scheduled`. The best of those that wait start when all that is due now has been admitted: see `fill`.
-    pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
+    /// A run is due: it waits or ends here. It is in no line, and its record says `scheduled`. The best of
+    /// those that wait start when all that is due now has been admitted: see `fill`.
+    pub(super) fn admit(&mut self, now: Timestamp, mut live: Live) {
         if self.runs.is_undecided(&live) {
             // The next turn admits it.
-            if !is_recorded {
-                self.record_run(live.run.clone());
-            }
             return self.runs.postpone(live);
         }
         if let Some((state, reason)) = self.verdict(now, &live) {
-            return self.end_unstarted(now, live, is_recorded, state, reason);
+            return self.end_unstarted(now, &live, state, reason);
         }
-        self.record_queued(now, &mut live, is_recorded);
+        let (key, due, to) = (live.run.key.clone(), live.run.due, RunState::Queued);
+        let from = std::mem::replace(&mut live.run.state, to);
+        // It may start before this is written, which then says so.
+        live.open = (from != to).then(|| {
+            let operation = Operation::Move { key: key.clone(), from, to, due, at: now, reason: None };
+            self.ledger.record_for(operation, Subject::Run(key))
+        });
+        self.queue(live);
+    }
+
+    /// The same for a run that is not on record: its first record says what became of it.
+    pub(super) fn admit_new(&mut self, now: Timestamp, mut live: Live) {
+        if self.runs.is_undecided(&live) {
+            self.record_run(live.run.clone());
+            return self.runs.postpone(live);
+        }
+        if let Some((state, reason)) = self.verdict(now, &live) {
+            self.uncount(&live.run);
+            let run = Run { state, ended: Some(now), reason: Some(reason.clone()), ..live.run };
+            let key = run.key.clone();
+            self.record_run(run);
+            return self.tell_of_unstarted(now, &key, state, reason);
+        }
+        live.run.state = RunState::Queued;
+        live.open = Some(self.record_run(live.run.clone()));
+        self.queue(live);
+    }
+
+    fn queue(&mut self, live: Live) {
         let job = live.run.key.job.clone();
         self.runs.queue(live);
         self.promote(&job);
@@ -71,9 +97,11 @@ impl Planner {
             }
             Overlap::QueueOne | Overlap::QueueAll { .. } | Overlap::Allow => None,
             Overlap::Replace | Overlap::KillOld => {
-                self.make_way(now, lane, overlap);
+                self.make_way(now, lane);
                 if overlap == Overlap::KillOld {
-                    self.kill_running(lane);
+                    for key in self.runs.active(lane) {
+                        self.kill(&key, Reason::Replaced);
+                    }
                 }
                 None
             }
@@ -94,24 +122,15 @@ impl Planner {
 
     /// Drops what waits, where the rule lets the next one take its slot: that one is on record as new. Each
     /// is a unit of its own.
-    fn make_way(&mut self, now: Timestamp, lane: &Lane, overlap: Overlap) {
-        if !matches!(overlap, Overlap::Replace | Overlap::KillOld) {
-            return;
-        }
+    fn make_way(&mut self, now: Timestamp, lane: &Lane) {
         for key in self.runs.queued(lane) {
             let is_replaced = |live: &Live| !live.run.cause.is_kept() && live.run.attempt == 0;
             if self.runs.get(&key).is_some_and(is_replaced) {
                 self.ledger.end_unit();
                 let live = self.leave(&key);
-                self.end_unstarted(now, live, true, RunState::SkippedOverlap, Reason::Replaced);
+                self.end_unstarted(now, &live, RunState::SkippedOverlap, Reason::Replaced);
                 self.ledger.end_unit();
             }
-        }
-    }
-
-    fn kill_running(&mut self, lane: &Lane) {
-        for key in self.runs.active(lane) {
-            self.kill(&key, Reason::Replaced);
         }
     }
 
@@ -131,38 +150,25 @@ impl Planner {
         self.runs.promote(job, self.jobs.rest(job));
     }
 
-    /// Records the end of a run that never started, or not again.
-    pub(super) fn end_unstarted(
-        &mut self,
-        now: Timestamp,
-        live: Live,
-        is_recorded: bool,
-        state: RunState,
-        reason: Reason,
-    ) {
-        let mut run = live.run;
-        let (key, due) = (run.key.clone(), run.due);
-        let was_counted = self.uncount(&run);
-        if is_recorded {
-            let (from, reason) = (run.state, Some(reason.clone()));
-            self.ledger.record(Operation::Move { key: key.clone(), from, to: state, due, at: now, reason });
-            if was_counted {
-                self.keep_mark(&key.job);
-                self.expect(&key.job);
-            }
-        } else {
-            (run.state, run.ended, run.reason) = (state, Some(now), Some(reason.clone()));
-            self.record_run(run);
+    /// Records the end of a run that never started, or not again, and has a record.
+    pub(super) fn end_unstarted(&mut self, now: Timestamp, live: &Live, state: RunState, reason: Reason) {
+        self.move_run(now, live, state, live.run.due, Some(reason.clone()));
+        let key = &live.run.key;
+        if self.uncount(&live.run) {
+            self.keep_mark(&key.job);
+            self.expect(&key.job);
         }
+        self.tell_of_unstarted(now, key, state, reason);
+    }
+
+    fn tell_of_unstarted(&mut self, now: Timestamp, key: &RunKey, state: RunState, reason: Reason) {
         match state {
             RunState::SkippedOverlap => {
-                let note = Note::Skipped { key: key.clone(), reason };
-                self.ledger.perform(Output::Note(note));
+                self.ledger.perform(Output::Note(Note::Skipped { key: key.clone(), reason }));
             }
             RunState::Missed => {
-                self.tell_of_missed(now, &key, 1, &reason);
-                let note = Note::Missed { key: key.clone(), count: 1, reason };
-                self.ledger.perform(Output::Note(note));
+                self.tell_of_missed(now, key, 1, &reason);
+                self.ledger.perform(Output::Note(Note::Missed { key: key.clone(), count: 1, reason }));
             }
             _ => (),
         }

@@ -148,7 +148,7 @@ impl Planner {
     /// Ends a run that waits for its time or its slot.
     pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: Reason) {
         let live = self.leave(key);
-        self.end_unstarted(now, live, true, RunState::Cancelled, reason);
+        self.end_unstarted(now, &live, RunState::Cancelled, reason);
         self.promote(&key.job);
     }
 

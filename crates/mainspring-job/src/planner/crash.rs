@@ -102,8 +102,21 @@ impl Planner {
     pub(super) fn abandon_all(&mut self, now: Timestamp, cut_off: Vec<Live>) {
         let mut cut_off = cut_off.into_iter().peekable();
         while let Some(live) = cut_off.next() {
-            let is_last = cut_off.peek().is_none_or(|next| next.run.key.job != live.run.key.job);
-            self.abandon(now, live, is_last);
+            let key = live.run.key.clone();
+            let has_crashed = self.quarantine.suspects(&key.job);
+            let crashes = self.crashes(&live.run).saturating_add(u32::from(has_crashed));
+            let is_last = cut_off.peek().is_none_or(|next| next.run.key.job != key.job);
+            // The runs of a job that died together are one crash, which is written with the last of them.
+            let is_counted = live.run.cause != Cause::Once && is_last && has_crashed;
+            if is_counted && self.jobs.set_crashes(&key.job, crashes) {
+                self.keep_mark(&key.job);
+            }
+            let is_loop = has_crashed && MAX_CRASHES <= crashes;
+            let reason = if is_loop { Reason::CrashLoop(crashes) } else { self.quarantine.why_cut_off() };
+            self.ledger.perform(Output::Note(Note::Abandoned { key, reason: reason.clone() }));
+            let (state, reason) = (RunState::Abandoned, Some(reason));
+            let end = AttemptFate { state, at: now, outcome: None, reason, crashes, retry_at: None };
+            self.end_attempt(now, live, end);
             self.ledger.end_unit();
         }
     }
@@ -118,25 +131,6 @@ impl Planner {
         if 0 < count {
             self.ledger.perform(Output::Note(Note::Quarantine { count }));
         }
-    }
-
-    /// A run that was running where a server ended. `is_last` says that no other of its job is to
-    /// follow.
-    fn abandon(&mut self, now: Timestamp, live: Live, is_last: bool) {
-        let key = live.run.key.clone();
-        let has_crashed = self.quarantine.suspects(&key.job);
-        let crashes = self.crashes(&live.run).saturating_add(u32::from(has_crashed));
-        // The runs of a job that died together are one crash, which is written with the last of them.
-        if live.run.cause != Cause::Once && is_last && has_crashed && self.jobs.set_crashes(&key.job, crashes)
-        {
-            self.keep_mark(&key.job);
-        }
-        let is_too_often = has_crashed && MAX_CRASHES <= crashes;
-        let reason = if is_too_often { Reason::CrashLoop(crashes) } else { self.quarantine.why_cut_off() };
-        self.ledger.perform(Output::Note(Note::Abandoned { key, reason: reason.clone() }));
-        let (state, reason) = (RunState::Abandoned, Some(reason));
-        let end = AttemptFate { state, at: now, outcome: None, reason, crashes, retry_at: None };
-        self.end_attempt(now, live, end);
     }
 
     /// Whether the server died so often that there is no further attempt.

@@ -184,7 +184,7 @@ impl Planner {
         self.note_failure(&live.run, if is_dead { RunState::Dead } else { state });
         self.follow(now, &key, live.run.cause, state);
         let before = self.jobs.mark(&key.job).map_or(0, |mark| mark.failures);
-        self.count_result(&live, state, is_crash_loop);
+        self.count_result(&live);
         self.tell_of_end(now, &live.run, state, before);
         self.pruning.count_ended(&key.job);
     }
@@ -216,15 +216,15 @@ impl Planner {
     /// A run counts once, when it ends for good: as a failure if it failed, took too long, or was abandoned
     /// and the policy names that. Only success ends the series of failures. Any other end is neither, such as
     /// that of a run that the end of the server cut off.
-    fn count_result(&mut self, live: &Live, state: RunState, is_crash_loop: bool) {
-        let name = &live.run.key.job;
+    fn count_result(&mut self, live: &Live) {
+        let (name, is_crash_loop) = (&live.run.key.job, self.is_crash_loop(&live.run));
         let policies = &live.work.policies;
         if live.run.cause == Cause::Once {
             return;
         }
         let Some(mark) = self.jobs.mark(name) else { return };
         let before = mark.failures;
-        let failures = match state {
+        let failures = match live.run.state {
             RunState::Succeeded => 0,
             RunState::Failed | RunState::TimedOut => before.saturating_add(1),
             RunState::Abandoned if policies.retry.on.abandoned => before.saturating_add(1),

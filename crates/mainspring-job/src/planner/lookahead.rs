@@ -167,22 +167,28 @@ impl Lookahead {
         (self.cursor, up_to)
     }
 
-    /// Ids were read.
-    pub(super) fn scanned(&mut self, ids: &[OnceId], is_complete: bool) {
+    /// Ids were read, and there are more.
+    pub(super) fn scanned(&mut self, ids: &[OnceId]) {
+        let Some(_) = self.scanning.take() else { return };
+        self.span = (self.span / 2).max(MIN_SPAN);
+        self.move_cursor(ids.last().copied().unwrap_or(self.cursor), ids);
+    }
+
+    /// All ids were read that were asked for.
+    pub(super) fn scanned_last(&mut self, ids: &[OnceId]) {
         let Some(up_to) = self.scanning.take() else { return };
-        let last = ids.last().copied().unwrap_or(self.cursor);
-        let read_to = if is_complete { OnceId::last_at(up_to) } else { last };
+        if ids.len() < HALF_EMPTY {
+            self.span = (self.span * 2).min(MAX_SPAN);
+        }
+        self.move_cursor(OnceId::last_at(up_to), ids);
+    }
+
+    fn move_cursor(&mut self, read_to: OnceId, ids: &[OnceId]) {
         self.cursor = self.first_left.take().map_or(read_to, |left| left.min(read_to)).max(self.cursor);
         // The read may have found what was submitted meanwhile, or come before it.
         self.joined.extend(ids);
-        for id in std::mem::take(&mut self.joined).range(..=self.cursor) {
-            self.ids.add(LookaheadId::new(*id));
-        }
-        self.span = match is_complete {
-            true if ids.len() < HALF_EMPTY => (self.span * 2).min(MAX_SPAN),
-            true => self.span,
-            false => (self.span / 2).max(MIN_SPAN),
-        };
+        let joined = std::mem::take(&mut self.joined);
+        self.add_ids(joined.range(..=self.cursor).copied());
     }
 
     /// A submission is on disk that is due.
@@ -254,24 +260,34 @@ impl Lookahead {
         self.reading.is_some()
     }
 
-    /// Jobs that are due were read.
-    pub(super) fn read(&mut self, portion: Vec<Once>, is_complete: bool) {
-        let Some(up_to) = self.reading.take() else { return };
+    /// Jobs that are due were read, and there are more.
+    pub(super) fn read(&mut self, portion: Vec<Once>) {
+        let Some(_) = self.reading.take() else { return };
         let mut has_arrived = false;
         for once in &portion {
             self.unread.remove(&once.id);
             has_arrived |= self.arrived.remove(&once.id).is_some();
         }
         // What comes after one that arrived has arrived too, unless its id was here.
-        self.has_more = !(is_complete || has_arrived && self.unread.is_empty());
-        if is_complete {
-            // What is due later was not looked for: the clock was set back since its id left.
-            for id in std::mem::take(&mut self.unread).into_iter().filter(|id| up_to < id.due) {
-                self.ids.add(LookaheadId::new(id));
-            }
-        }
+        self.has_more = !(has_arrived && self.unread.is_empty());
         let withdrawn = std::mem::take(&mut self.withdrawn);
         self.portion = portion.into_iter().filter(|once| !withdrawn.contains(&once.id)).collect();
+    }
+
+    /// All jobs that are due were read.
+    pub(super) fn read_last(&mut self, portion: Vec<Once>) {
+        let Some(up_to) = self.reading else { return };
+        self.read(portion);
+        self.has_more = false;
+        // What is due later was not looked for: the clock was set back since its id left.
+        let unread = std::mem::take(&mut self.unread);
+        self.add_ids(unread.into_iter().filter(|id| up_to < id.due));
+    }
+
+    fn add_ids(&mut self, ids: impl Iterator<Item = OnceId>) {
+        for id in ids {
+            self.ids.add(LookaheadId::new(id));
+        }
     }
 
     /// The first of those that were read, if it is due by then.
@@ -288,10 +304,8 @@ impl Lookahead {
 
     /// Those that were read, or arrived, are ids again.
     fn put_back(&mut self) {
-        let arrived = std::mem::take(&mut self.arrived).into_values();
-        for once in self.portion.drain(..).chain(arrived) {
-            self.ids.add(LookaheadId::new(once.id));
-        }
+        let (portion, arrived) = (std::mem::take(&mut self.portion), std::mem::take(&mut self.arrived));
+        self.add_ids(portion.into_iter().chain(arrived.into_values()).map(|once| once.id));
     }
 
     /// Until this time nothing fires ahead of its time.

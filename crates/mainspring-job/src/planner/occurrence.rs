@@ -195,7 +195,7 @@ impl Planner {
             self.record_run(live.run.clone());
             self.schedule(now, live);
         } else {
-            self.admit(now, live, false);
+            self.admit_new(now, live);
         }
     }
 

@@ -46,8 +46,7 @@ impl Planner {
     }
 
     /// Jobs that are due were read.
-    pub(super) fn loaded(&mut self, now: Timestamp, portion: Vec<Once>, is_complete: bool) {
-        self.lookahead.read(portion, is_complete);
+    pub(super) fn loaded(&mut self, now: Timestamp) {
         if !self.activity.starts_nothing() {
             self.fire_from_lookahead(now);
         }
@@ -133,7 +132,7 @@ impl Planner {
         }
         self.lookahead.begin_firing(run.key.clone(), once.id);
         let live = Live::new(run, Arc::clone(&once.work));
-        self.admit(now, live, false);
+        self.admit_new(now, live);
         assert!(!self.lookahead.is_firing(), "a one-shot job that fires is recorded");
     }
 }

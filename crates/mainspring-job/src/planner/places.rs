@@ -84,7 +84,7 @@ impl Planner {
     pub(super) fn miss_waiting_for(&mut self, now: Timestamp, id: WorkerId) {
         for key in self.runs.waiting_for(id) {
             let live = self.leave(&key);
-            self.end_unstarted(now, live, true, RunState::Missed, Reason::WorkerGone);
+            self.end_unstarted(now, &live, RunState::Missed, Reason::WorkerGone);
             self.ledger.end_unit();
         }
     }

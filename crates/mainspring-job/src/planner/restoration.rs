@@ -77,7 +77,7 @@ impl Planner {
                     if self.has_place(&live) {
                         self.resume_run(now, live);
                     } else {
-                        self.end_unstarted(now, live, true, RunState::Missed, Reason::WorkerGone);
+                        self.end_unstarted(now, &live, RunState::Missed, Reason::WorkerGone);
                     }
                 }
                 None => self.end_orphan(now, &run),

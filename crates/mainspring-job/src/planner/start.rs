@@ -30,7 +30,7 @@ impl Planner {
                 self.start(now, &key);
             } else {
                 let live = self.leave(&key);
-                self.end_unstarted(now, live, true, RunState::Missed, Reason::Stale);
+                self.end_unstarted(now, &live, RunState::Missed, Reason::Stale);
                 self.promote(&key.job);
             }
             self.ledger.end_unit();
@@ -53,22 +53,6 @@ impl Planner {
     /// A new run, or one that waited, is due later.
     pub(super) fn schedule(&mut self, now: Timestamp, live: Live) {
         self.runs.schedule(now, live, &mut self.schedule_queue);
-    }
-
-    /// A run is due and waits for its slot; it may start before this is written, which then says so.
-    pub(super) fn record_queued(&mut self, now: Timestamp, live: &mut Live, is_recorded: bool) {
-        let from = live.run.state;
-        live.run.state = RunState::Queued;
-        let (key, due) = (live.run.key.clone(), live.run.due);
-        live.open = if !is_recorded {
-            Some(self.record_run(live.run.clone()))
-        } else if from != RunState::Queued {
-            let (to, reason) = (RunState::Queued, None);
-            let operation = Operation::Move { key: key.clone(), from, to, due, at: now, reason };
-            Some(self.ledger.record_for(operation, Subject::Run(key)))
-        } else {
-            None
-        };
     }
 
     /// Starts the next attempt of a run that is admitted and has a slot.

@@ -81,7 +81,7 @@ impl Planner {
         let earliest = before.map_or(now, |before| before.run.due.max(now));
         live.run.due = due.min(earliest);
         let is_shortened = live.run.due < due;
-        self.admit(now, live, true);
+        self.admit(now, live);
         if is_shortened {
             // Its record says when it is due now, and stays when it starts.
             self.runs.seal(key);
