@@ -263,7 +263,7 @@ impl Connection {
     /// host that says nothing at all, as its machine has lost its power, does not keep the session from the
     /// next.
     fn try_connect(&mut self) -> Result<(), Option<tokio_postgres::Error>> {
-        let configs = self.location.configs(self.session, self.is_pooled);
+        let configs = self.location.configs((!self.is_pooled).then_some(self.session));
         let share = CALL_TIMEOUT / u32::try_from(configs.len()).unwrap_or(u32::MAX).max(1);
         let mut failed = None;
         for config in &configs {

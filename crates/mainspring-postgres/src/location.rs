@@ -167,11 +167,11 @@ impl Location {
     }
 
     /// How to connect to each host, in their order, with what is asked of the session if that may be asked.
-    pub(super) fn configs(&self, session: &str, is_pooled: bool) -> Vec<Config> {
+    pub(super) fn configs(&self, session: Option<&str>) -> Vec<Config> {
         let count = self.config.get_hosts().len();
         let each = (0..count).map(|index| {
             let mut config = self.at_host(index);
-            if !is_pooled {
+            if let Some(session) = session {
                 let given = self.config.get_options().unwrap_or_default();
                 config.options(format!("{session} {given} {SEARCH_PATH}"));
             }

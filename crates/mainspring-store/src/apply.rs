@@ -125,7 +125,21 @@ fn submit(connection: &Connection, once: &Once, counts: &mut RowCounts) -> Apply
         }
     }
     // Most are new, so it is added before anything else is asked.
-    if !add_pending(connection, once, is_named)? {
+    let Work { action, policies, group, priority, .. } = &*once.work;
+    let values = params![
+        is_named,
+        due,
+        id_number,
+        once.name.as_str(),
+        once.key,
+        nanoseconds(once.submitted),
+        action.kind(),
+        action.body(),
+        policies.to_string(),
+        group.as_ref().map(JobName::as_str),
+        priority
+    ];
+    if execute(connection, &INSERT_PENDING, values)? == 0 {
         if is_named {
             let sql = "SELECT due, number FROM pending WHERE name = ?1 AND is_named = 1";
             if let Some(answer) = holder(connection, sql, params![once.name.as_str()])? {
@@ -144,25 +158,6 @@ fn submit(connection: &Connection, once: &Once, counts: &mut RowCounts) -> Apply
     }
     counts.pending += 1;
     Ok(Answer::New)
-}
-
-/// Adds a one-shot job, unless its id or its name is taken.
-fn add_pending(connection: &Connection, once: &Once, is_named: bool) -> Result<bool, StoreError> {
-    let Work { action, policies, group, priority, .. } = &*once.work;
-    let values = params![
-        is_named,
-        nanoseconds(once.id.due),
-        number(once.id.number),
-        once.name.as_str(),
-        once.key,
-        nanoseconds(once.submitted),
-        action.kind(),
-        action.body(),
-        policies.to_string(),
-        group.as_ref().map(JobName::as_str),
-        priority
-    ];
-    Ok(execute(connection, &INSERT_PENDING, values)? == 1)
 }
 
 fn take_pending(

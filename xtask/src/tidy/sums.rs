@@ -71,9 +71,9 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_841, goal: 3_600, bools: 0, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_802,
+        lines: 4_796,
         goal: 3_600,
-        bools: 3,
+        bools: 0,
         assertions: 0,
     },
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
