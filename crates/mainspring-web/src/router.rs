@@ -152,7 +152,7 @@ fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
 
 async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Response<Body> {
     let began = Moment::now();
-    let wanted = SendOptions::new(route.method == Method::GET, request.headers());
+    let wanted = SendOptions::new(&route.method, request.headers());
     let mut owner = None;
     let reply = checked(Arc::clone(&app), route, request, &mut owner).await;
     let refused = |problem: Problem| {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use sha2::{Digest, Sha256};
 use tokio::task::yield_now;
 
@@ -44,8 +44,8 @@ pub struct SendOptions {
 
 impl SendOptions {
     /// That of a request.
-    pub fn new(is_look: bool, headers: &HeaderMap) -> SendOptions {
-        SendOptions { is_look, known: headers.get(IF_NONE_MATCH).cloned() }
+    pub fn new(method: &Method, headers: &HeaderMap) -> SendOptions {
+        SendOptions { is_look: method == Method::GET, known: headers.get(IF_NONE_MATCH).cloned() }
     }
 
     /// Whether the client has an answer with this tag.

@@ -86,13 +86,13 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-cluster"], lines: 1_883, goal: 1_800, bools: 0, assertions: 0 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
-    Row { crates: &["mainspring-web"], lines: 7_915, goal: 4_900, bools: 2, assertions: 5 },
+    Row { crates: &["mainspring-web"], lines: 7_915, goal: 4_900, bools: 0, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
-    Row { crates: &["mainspring-embed"], lines: 4_520, goal: 2_600, bools: 1, assertions: 0 },
+    Row { crates: &["mainspring-embed"], lines: 4_520, goal: 2_600, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 7_021, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
