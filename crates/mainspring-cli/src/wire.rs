@@ -96,13 +96,6 @@ pub struct ListedJobs {
     pub has_more_pending: bool,
 }
 
-impl ListDocument {
-    /// A document.
-    pub fn new(jobs: Vec<JobWire>, pending: Vec<OnceWire>, has_more_pending: bool) -> ListDocument {
-        ListDocument { jobs: ListedJobs { jobs, after: None, pending, has_more_pending } }
-    }
-}
-
 /// The document of `next`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Times {

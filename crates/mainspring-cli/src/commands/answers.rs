@@ -103,8 +103,8 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Pending { pending, .. } => jobs_text(&[], pending, view),
         Response::Job(job) => job_text(job, view),
         Response::Once(once) => once_text(once, view),
-        Response::Runs { runs, cursor } => runs_text(runs, view) + &rest_text(cursor.is_some(), runs.len()),
-        Response::Audit { rows, before } => audit_text(rows, view) + &rest_text(before.is_some(), rows.len()),
+        Response::Runs { runs, cursor } => runs_text(runs, view) + &rest_text(cursor.as_ref(), runs.len()),
+        Response::Audit { rows, before } => audit_text(rows, view) + &rest_text(before.as_ref(), rows.len()),
         Response::Line(line) => line_text(line),
         Response::Planned { run } => format!("{run}\n"),
         Response::Ended(run) => format!("{} {}\n", run.run, plain::line(&outcome_text(run))),
@@ -211,9 +211,9 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     table(&columns, &rows, view.screen)
 }
 
-/// What stands below a list that ends before its last row.
-fn rest_text(has_rest: bool, count: usize) -> String {
-    if has_rest { format!("there are more: -n {}\n", count.saturating_mul(10)) } else { String::new() }
+/// What stands below a list of so many rows that goes on after this one.
+fn rest_text<T>(last: Option<&T>, count: usize) -> String {
+    last.map(|_| format!("there are more: -n {}\n", count.saturating_mul(10))).unwrap_or_default()
 }
 
 fn audit_text(rows: &[AuditWire], view: &View) -> String {

@@ -62,7 +62,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     }
     let mut client = Client::connect(&args.ask.server.address())?;
     let mut applied = AppliedWire::default();
-    let mut progress = Progress::new(args.ask.json, "jobs", job_count);
+    let mut progress = Progress::new(&args.ask, "jobs", job_count);
     for (file, job_count, gone) in files {
         let request = Request::Apply { files: vec![file], prune: args.prune, preview: args.diff };
         let answer = client.ask(request);

@@ -259,7 +259,7 @@ fn wait_for_all(
     times: &[Timestamp],
     series: u32,
 ) -> Result<Exit, Error> {
-    let mut progress = Progress::new(args.ask.json, "runs", times.len());
+    let mut progress = Progress::new(&args.ask, "runs", times.len());
     let mut failed = Vec::new();
     progress.add(0);
     for time in times {
@@ -334,7 +334,7 @@ fn each_dead(args: &DeadArgs, done: &str, request: fn(String) -> Request) -> Res
     }
     let mut client = Client::connect(&args.ask.server.address())?;
     let runs = dead_runs(&mut client)?;
-    let mut progress = Progress::new(args.ask.json, "dead letters", runs.len());
+    let mut progress = Progress::new(&args.ask, "dead letters", runs.len());
     let mut count = 0;
     for run in runs {
         match client.ask(request(run)) {

@@ -80,7 +80,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
         Err(error) => {
             findings.push(unanswered(&error));
             match is_there_none(&error) {
-                true => alone(&data, args.json, &mut findings),
+                true => alone(&data, args, &mut findings),
                 false => "nobody",
             }
         }
@@ -223,7 +223,7 @@ fn recounted(client: &mut Client) -> Vec<Finding> {
 }
 
 /// Reads the whole store, which no server has. Returns who was asked.
-fn alone(data: &DataDirectory, is_json: bool, findings: &mut Vec<Finding>) -> &'static str {
+fn alone(data: &DataDirectory, args: &AskArgs, findings: &mut Vec<Finding>) -> &'static str {
     let hint = "restore a copy, or move it away; what it still gives: sqlite3 FILE .recover";
     let opened = match OfflineStore::open(data, Moment::now().wall) {
         Ok(Some(alone)) => Ok(alone),
@@ -238,7 +238,7 @@ fn alone(data: &DataDirectory, is_json: bool, findings: &mut Vec<Finding>) -> &'
         }
         Err(error) => Err(error),
     };
-    let mut progress = Progress::new(is_json, "reading the store (MiB)", 0);
+    let mut progress = Progress::new(args, "reading the store (MiB)", 0);
     let path = data.store();
     let checked = opened.and_then(|mut alone| {
         let faults = progress.follow(&path, || alone.integrity())?;

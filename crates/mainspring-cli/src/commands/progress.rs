@@ -18,6 +18,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::cli::serve::AskArgs;
 use mainspring_server::message::say;
 
 /// A bar on standard error.
@@ -39,8 +40,8 @@ const MIB: u64 = 1 << 20;
 impl Progress {
     /// A bar for work whose result is printed after it: shown if standard error is a terminal and people are
     /// meant.
-    pub(super) fn new(is_json: bool, label: &'static str, total: usize) -> Progress {
-        Progress { label, total: total as u64, done: 0, is_shown: !is_json && io::stderr().is_terminal() }
+    pub(super) fn new(args: &AskArgs, label: &'static str, total: usize) -> Progress {
+        Progress { label, total: total as u64, done: 0, is_shown: !args.json && io::stderr().is_terminal() }
     }
 
     /// A bar for work whose result is printed meanwhile: shown if that goes elsewhere as well.

@@ -147,7 +147,8 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let log = args.log_style();
-    let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
+    let locate = if args.memory || args.standby { shared::named_location } else { shared::location };
+    let location = locate(args.store, args.store_file.as_deref())?;
     let (default_zone, zone) = zone(args.zone);
     let (format, users, notify) = (Format::from(args.format), Users::new(ourselves), args.notify);
     let (page, cron) = (listen::public_url(&args.listen), args.cron.as_deref().map(CronPlaces::below));
@@ -162,8 +163,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         default_zone,
         pause: if args.paused { Some(start_pause(location.as_ref())?) } else { None },
     };
-    let listening = args.listen;
-    let mut http_listener = HttpListener::default();
+    let (listening, mut http_listener) = (args.listen, HttpListener::default());
     let serving = |data: DataDirectory, http_listener: &mut HttpListener, execution: Box<dyn Execution>| {
         let listener = http_listener.begin(&listening, &handed, &data, &zone)?;
         defaults.serving(data, listener, handed.control()?, execution)

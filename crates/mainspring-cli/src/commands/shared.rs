@@ -44,33 +44,36 @@ const VARIABLE: &str = "MAINSPRING_STORE";
 /// The longest file with an address: some times what one takes with a dozen of hosts.
 const MAX_ADDRESS_BYTES: u64 = 64 << 10;
 
-/// Which database is shared; `None` for the store in the data directory. `is_other` says that another store
-/// was asked for, so that the variable means nothing.
-pub(super) fn location(
+/// Which database is shared; `None` for the store in the data directory.
+pub(super) fn location(argument: Option<String>, file: Option<&Path>) -> Result<Option<Location>, Error> {
+    let named = named_location(argument, file)?;
+    match std::env::var(VARIABLE) {
+        Ok(text) if named.is_none() && !text.is_empty() => parsed(VARIABLE, &text).map(Some),
+        _ => Ok(named),
+    }
+}
+
+/// The same where another store may be asked for, so that the variable means nothing.
+pub(super) fn named_location(
     argument: Option<String>,
     file: Option<&Path>,
-    is_other: bool,
 ) -> Result<Option<Location>, Error> {
-    let parsed = |origin: &str, text: &str| {
-        Location::parse(text.trim()).map_err(|why| Error::Usage(format!("{origin}: {why}")))
-    };
     if let Some(path) = file {
         let text = file_text(path).map_err(|source| Error::Data { path: path.to_owned(), source })?;
         let line = text.lines().next().unwrap_or_default();
         return parsed(&path.display().to_string(), line).map(Some);
     }
-    if let Some(text) = argument {
-        let location = parsed("--store", &text)?;
-        if location.has_password() {
-            let text = "others on this machine see the password of --store in the list of processes: --store-file hides it";
-            say(&format!("{PROGRAM}: {text}\n"));
-        }
-        return Ok(Some(location));
+    let Some(text) = argument else { return Ok(None) };
+    let location = parsed("--store", &text)?;
+    if location.has_password() {
+        let text = "others on this machine see the password of --store in the list of processes: --store-file hides it";
+        say(&format!("{PROGRAM}: {text}\n"));
     }
-    match std::env::var(VARIABLE) {
-        Ok(text) if !is_other && !text.is_empty() => parsed(VARIABLE, &text).map(Some),
-        _ => Ok(None),
-    }
+    Ok(Some(location))
+}
+
+fn parsed(origin: &str, text: &str) -> Result<Location, Error> {
+    Location::parse(text.trim()).map_err(|why| Error::Usage(format!("{origin}: {why}")))
 }
 
 /// The text of a file that says which database has the jobs: a user who could have chosen it has commands

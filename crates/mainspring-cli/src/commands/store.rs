@@ -53,7 +53,7 @@ fn database(of: &StoreName<'_>) -> Result<PostgresCopy, Error> {
         StoreName::File(file) => (None, Some(*file)),
         StoreName::Folder(_) => (None, None),
     };
-    let location = shared::location(argument, file, true)?;
+    let location = shared::named_location(argument, file)?;
     let location = location.ok_or_else(|| Error::Usage("a database is asked for".to_owned()))?;
     PostgresCopy::open(&location).map_err(Error::Store)
 }
@@ -97,7 +97,7 @@ fn copy_all(args: &StoreCopyArgs) -> Result<Exit, Error> {
 }
 
 fn make_tables(args: &StoreMigrateArgs) -> Result<Exit, Error> {
-    let location = shared::location(args.store.clone(), args.store_file.as_deref(), false)?;
+    let location = shared::location(args.store.clone(), args.store_file.as_deref())?;
     let Some(location) = location else {
         // Nothing says which version is there: all of it, as for a new database.
         if args.preview {

@@ -15,7 +15,7 @@ use super::{beyond, json_line, print, print_faithfully, print_json, print_painte
 use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::cli::value;
 use crate::cli::views::{AuditArgs, HistoryArgs, JobArgs, ListArgs};
-use crate::wire::ListDocument;
+use crate::wire::{ListDocument, ListedJobs};
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
@@ -34,7 +34,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
     pending.truncate(count);
     pending.iter_mut().for_each(|once| once.definition.clear());
     if args.ask.json {
-        print_json(&ListDocument::new(jobs, pending, has_more_pending))?;
+        print_json(&ListDocument { jobs: ListedJobs { jobs, after: None, pending, has_more_pending } })?;
         return Ok(Exit::Ok);
     }
     print_painted(&jobs_text(&jobs, &pending, &View::of(&args.ask)))?;

@@ -181,10 +181,10 @@ impl Tally {
     }
 
     /// Everything before `end` is counted.
-    pub(super) fn finish(mut self, end: Timestamp, is_cut_short: bool) -> Outcome {
+    pub(super) fn finish(mut self, end: Timestamp) -> Outcome {
         self.close_minute();
         let counted: u64 = self.outcome.totals.iter().map(|total| total.start_count).sum();
         assert_eq!(counted, self.outcome.start_count, "every start is one of a job");
-        Outcome { end, is_cut_short, ..self.outcome }
+        Outcome { end, ..self.outcome }
     }
 }

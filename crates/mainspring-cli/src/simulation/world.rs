@@ -115,8 +115,7 @@ impl<'s> World<'s> {
             self.look();
             let next = self.next_moment();
             if self.scenario.events_max <= self.tally.event_count() {
-                let end = self.wall;
-                return Ok(self.tally.finish(end, true));
+                return Ok(Outcome { is_cut_short: true, ..self.tally.finish(self.wall) });
             }
             let Some(next) = next.filter(|next| *next < self.scenario.to) else { break };
             self.advance(next);
@@ -125,8 +124,7 @@ impl<'s> World<'s> {
                 self.befall(incident);
             }
         }
-        let end = self.scenario.to;
-        Ok(self.tally.finish(end, false))
+        Ok(self.tally.finish(self.scenario.to))
     }
 
     /// The next moment at which anything happens, by the clock as it stands.
