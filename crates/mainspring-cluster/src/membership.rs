@@ -295,9 +295,10 @@ impl Membership {
                     if let Ok(body) = Body::decode(&start.work.action)
                         && let Some(key) = body.output_of().and_then(|run| run.parse::<RunKey>().ok())
                     {
-                        bring(&mut self.reader, &key, RunPhase::Over, &path(&self.folder, &key, false));
+                        let file = path(&self.folder, &key, Cause::Trigger);
+                        bring(&mut self.reader, &key, RunPhase::Over, &file);
                     }
-                    let file = path(&self.folder, &start.key, start.cause == Cause::Once);
+                    let file = path(&self.folder, &start.key, start.cause);
                     let file = OwnFile::begin(&mut self.reader, start.key.clone(), start.attempt, file);
                     life.files.insert(attempted, file);
                     // The loop has ended only if this thread is to end.

@@ -79,11 +79,11 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 12_080, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 12_079, goal: 7_500, bools: 0, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back.
-    Row { crates: &["mainspring-cluster"], lines: 1_883, goal: 1_800, bools: 0, assertions: 0 },
+    Row { crates: &["mainspring-cluster"], lines: 1_884, goal: 1_800, bools: 0, assertions: 0 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
     Row { crates: &["mainspring-web"], lines: 7_915, goal: 4_900, bools: 0, assertions: 5 },

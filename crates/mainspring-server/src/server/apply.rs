@@ -23,14 +23,16 @@ use mainspring_file::claims::Claimant;
 use mainspring_file::job_source::JobSource;
 
 impl Server {
-    /// Has files parsed that are to be applied.
-    pub(super) fn apply_files(&self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> NextResult {
+    /// Files that are to be applied, each with the source that its jobs get.
+    ///
+    /// # Errors
+    ///
+    /// When there are too many.
+    pub(super) fn with_sources(&self, files: Vec<FileWire>) -> Result<Vec<(JobSource, FileWire)>, ErrorWire> {
         if MAX_APPLIED_FILES < files.len() {
             return Err(usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
         }
-        let with_source = |file: FileWire| (self.job_source_of(&file.name), file);
-        let files = files.into_iter().map(with_source).collect();
-        Ok(Next::Parse(ClientText::Files { files, prune, is_preview }))
+        Ok(files.into_iter().map(|file| (self.job_source_of(&file.name), file)).collect())
     }
 
     /// Has a text parsed beside the loop. The client's next request is taken after the answer.
@@ -62,7 +64,7 @@ impl Server {
         let (mut claimants, prune, is_preview) = match parsed {
             ParsedText::Files { claimants, prune, is_preview } => (claimants, prune, is_preview),
             ParsedText::Definition { job, groups, replace } => {
-                self.check_free(&job.name, replace)?;
+                self.check_free(&job.name, replace.then_some(&JobSource::Command))?;
                 let set = Definitions::new(JobSource::Command.source(), vec![*job]).with_groups(groups);
                 return Ok(Next::Command(Command::Apply(set)));
             }
@@ -71,7 +73,8 @@ impl Server {
         if let Some(file) = claimants.iter().find(|file| !file.loaded.is_good()) {
             return Err(ErrorWire::new(ErrorKind::Conflict, file.loaded.problems_text()));
         }
-        let set = |file: Claimant| definitions(file.loaded, &JobSource::of(&file.job_source), !prune);
+        let prune = if prune { Prune::Remove } else { Prune::Keep };
+        let set = |file: Claimant| definitions(file.loaded, &JobSource::of(&file.job_source), prune);
         let sets: Vec<Definitions> = claimants.into_iter().map(set).collect();
         if !is_preview {
             return Ok(Next::Files(sets));

@@ -156,7 +156,7 @@ impl Server {
             looked_count: 0,
             stopping,
             keeping,
-            listener: ListenerState::new(listener.addresses, !listener.streams.is_empty()),
+            listener: ListenerState::new(listener.addresses, &listener.streams),
             phase: Phase::Running,
             holding: LeaseState::default(),
             machine_start: None,
@@ -210,13 +210,14 @@ impl Server {
         let sets: Vec<Definitions> = taken
             .into_iter()
             .zip(&good)
-            .map(|((_, loaded), job_source)| definitions(loaded, job_source, false))
+            .map(|((_, loaded), job_source)| definitions(loaded, job_source, Prune::Remove))
             .collect();
         self.hand_over(&mut records, &sets, now);
         check_own(&records, own.as_ref())?;
         let mut kept = self.definitions_in_store(&records, &good, now);
         leave_own_out(&mut kept, own.as_ref());
-        let retired = self.retired(&records, is_all_good || is_each_alone, now);
+        let prune = if is_all_good || is_each_alone { Prune::Remove } else { Prune::Keep };
+        let retired = self.retired(&records, prune, now);
         self.say_troubles(&kept, now);
         let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
         let sets: Vec<Definitions> = kept.chain(sets).chain(own).collect();
@@ -373,7 +374,7 @@ impl Server {
     }
 
     /// The sources whose files are not given any more, if their jobs are to go.
-    fn retired(&mut self, records: &[JobRecord], is_all_good: bool, now: Moment) -> Vec<String> {
+    fn retired(&mut self, records: &[JobRecord], prune: Prune, now: Moment) -> Vec<String> {
         let mut names: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for record in records {
             let Some(source) = &record.source else { continue };
@@ -383,11 +384,11 @@ impl Server {
             }
         }
         let notes: Vec<String> =
-            names.iter().map(|(source, names)| retired_text(source, names, is_all_good)).collect();
+            names.iter().map(|(source, names)| retired_text(source, names, prune)).collect();
         for note in notes {
             self.note(now.wall, &note);
         }
-        if is_all_good { names.into_keys().collect() } else { Vec::new() }
+        if prune == Prune::Remove { names.into_keys().collect() } else { Vec::new() }
     }
 
     fn say_troubles(&mut self, kept: &[Definitions], now: Moment) {
@@ -459,22 +460,19 @@ pub(super) fn holder(job_source: &JobSource) -> Holder {
 }
 
 /// What the log says of jobs whose file is not given any more.
-fn retired_text(source: &str, names: &[&str], is_all_good: bool) -> String {
+fn retired_text(source: &str, names: &[&str], prune: Prune) -> String {
     let (job_source, count) = (JobSource::of(source), counted(names.len(), "job"));
     let shown = names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if MAX_NAMED < names.len() { ", .." } else { "" };
-    let (are, go) = (agreeing(names.len(), "is", "are"), agreeing(names.len(), "goes", "go"));
-    match is_all_good {
-        true => format!("{job_source} is not given any more: its {count} {are} removed ({shown}{more})"),
-        false => format!(
-            "{job_source} is not given any more: its {count} {go} when no given file has a problem ({shown}{more})"
-        ),
-    }
+    let fate = match prune {
+        Prune::Remove => format!("{} removed", agreeing(names.len(), "is", "are")),
+        _ => format!("{} when no given file has a problem", agreeing(names.len(), "goes", "go")),
+    };
+    format!("{job_source} is not given any more: its {count} {fate} ({shown}{more})")
 }
 
-/// What was read as a set for the planner. `keeps` says that jobs which are not in it stay, because some
-/// could not be read.
-pub(super) fn definitions(loaded: LoadedFile, job_source: &JobSource, keeps: bool) -> Definitions {
+/// What was read as a set for the planner. Jobs that are not in it stay where some could not be read.
+pub(super) fn definitions(loaded: LoadedFile, job_source: &JobSource, prune: Prune) -> Definitions {
     let source = job_source.source();
     let of_origin = |placed: PlacedJob| {
         let mut job = placed.job;
@@ -482,6 +480,5 @@ pub(super) fn definitions(loaded: LoadedFile, job_source: &JobSource, keeps: boo
         job
     };
     let jobs = loaded.jobs.into_iter().map(of_origin).collect();
-    let prune = if keeps { Prune::Keep } else { Prune::Remove };
     Definitions::new(source, jobs).with_groups(loaded.groups).with_prune(prune)
 }

@@ -25,8 +25,8 @@ use mainspring_action::receiver;
 use mainspring_action::template::Values;
 use mainspring_exec::cgroup::Cgroups;
 use mainspring_exec::clock::Moment;
-use mainspring_exec::deliveries::Deliveries;
-use mainspring_exec::executor::Executor;
+use mainspring_exec::deliveries::{Deliveries, NotSent};
+use mainspring_exec::executor::{Executor, StartRefusal};
 use mainspring_exec::keeper::Keeper;
 use mainspring_exec::orphans::Orphans;
 use mainspring_exec::run::{KillCause, Reports};
@@ -133,7 +133,7 @@ impl Execution for Commands {
             Body::Webhook(body) => {
                 let spec = Arc::new(webhook_specs::webhook(&body, policies).map_err(StartFailure::ever)?);
                 let sent = self.deliveries.start(sequence, &spec, values, attempted, now);
-                sent.map_err(|error| StartFailure::for_reason(error.is_shortage(), &error))?;
+                sent.map_err(|error| StartFailure::for_reason(&error, NotSent::is_shortage))?;
                 return Ok(StartOutcome::As("webhook".to_owned()));
             }
             Body::Handler(body) => {
@@ -144,7 +144,7 @@ impl Execution for Commands {
         let spec = spec.map_err(StartFailure::ever)?;
         let started =
             self.executor.start(&spec, &variables(&values, &start.fence.to_string()), attempted, now);
-        let pid = started.map_err(|error| StartFailure::for_reason(error.is_shortage(), &error))?;
+        let pid = started.map_err(|error| StartFailure::for_reason(&error, StartRefusal::is_shortage))?;
         Ok(StartOutcome::As(format!("pid {pid}")))
     }
 

@@ -62,8 +62,12 @@ pub enum StartFailure {
 
 impl StartFailure {
     /// For this reason, which is a shortage or lasts.
-    pub fn for_reason(is_shortage: bool, why: &dyn fmt::Display) -> StartFailure {
-        if is_shortage { StartFailure::Now(why.to_string()) } else { StartFailure::Ever(why.to_string()) }
+    pub fn for_reason<E: fmt::Display>(why: &E, is_shortage: fn(&E) -> bool) -> StartFailure {
+        if is_shortage(why) {
+            StartFailure::Now(why.to_string())
+        } else {
+            StartFailure::Ever(why.to_string())
+        }
     }
 
     /// For a reason that lasts.

@@ -59,8 +59,9 @@ pub(super) enum AtEnd {
 }
 
 impl Feed {
-    pub(super) fn new(id: u64, key: RunKey, job: Option<JobName>, follows: bool, path: PathBuf) -> Feed {
-        let (is_shared, reader, at, line, asked) = (false, None, 0, String::new(), None);
+    /// Of a run, as far as it has come.
+    pub(super) fn new(id: u64, key: RunKey, job: Option<JobName>, path: PathBuf) -> Feed {
+        let (follows, is_shared, reader, at, line, asked) = (false, false, None, 0, String::new(), None);
         Feed { id, key, job, follows, path, is_shared, reader, at, line, asked }
     }
 
@@ -160,7 +161,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let (path, now) = (folder.join("20261121T030000Z.log"), Moment::now());
         let key: RunKey = "tea@2026-11-21T03:00:00Z".parse().unwrap();
-        let mut feed = Feed::new(1, key, None, true, path.clone());
+        let mut feed = Feed { follows: true, ..Feed::new(1, key, None, path.clone()) };
         feed.is_shared = true;
         assert_eq!(line_of(&mut feed), None);
         assert_eq!(feed.at_end(RunPhase::Open, 0, now), AtEnd::Ask, "another server may have it");
@@ -190,17 +191,18 @@ mod tests {
     fn what_another_server_wrote_last_is_asked_for_when_the_run_is_over() {
         let (path, now) = (scratch::path("feed-elsewhere").join("20261121T030000Z.log"), Moment::now());
         let key: RunKey = "tea@2026-11-21T03:00:00Z".parse().unwrap();
-        let mut feed = Feed::new(1, key.clone(), None, true, path.clone());
+        let mut feed = Feed { follows: true, ..Feed::new(1, key.clone(), None, path.clone()) };
         feed.is_shared = true;
         assert_eq!(feed.at_end(RunPhase::Open, 0, now), AtEnd::Ask);
         assert_eq!(feed.at_end(RunPhase::Over, 0, now), AtEnd::Ask, "however short ago it was asked");
         assert_eq!(feed.at_end(RunPhase::Over, 1, now), AtEnd::Wait);
         assert_eq!(feed.at_end(RunPhase::Over, 0, now), AtEnd::End);
-        let mut of_job = Feed::new(1, key.clone(), Some(key.job.clone()), true, path.clone());
+        let mut of_job = Feed::new(1, key.clone(), Some(key.job.clone()), path.clone());
+        of_job.follows = true;
         of_job.is_shared = true;
         assert_eq!(of_job.at_end(RunPhase::Over, 0, now), AtEnd::Ask);
         assert_eq!(of_job.at_end(RunPhase::Over, 0, now), AtEnd::Wait, "the next run of the job");
-        let mut once = Feed::new(1, key, None, false, path);
+        let mut once = Feed::new(1, key, None, path);
         assert_eq!(once.at_end(RunPhase::Open, 0, now), AtEnd::End, "all is here");
         once.is_shared = true;
         assert_eq!(once.at_end(RunPhase::Open, 0, now), AtEnd::Wait, "its server was asked a moment ago");

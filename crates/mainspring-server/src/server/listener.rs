@@ -37,9 +37,10 @@ pub(super) struct ListenerState {
 }
 
 impl ListenerState {
-    /// `is_there` says whether one serves.
-    pub(super) fn new(addresses: Vec<String>, is_there: bool) -> ListenerState {
-        let (changes, meters) = (Changes::default(), Meters::new(is_there));
+    /// Counts if a listener serves, with these connections.
+    pub(super) fn new(addresses: Vec<String>, streams: &[UnixStream]) -> ListenerState {
+        let changes = Changes::default();
+        let meters = if streams.is_empty() { Meters::default() } else { Meters::counting() };
         ListenerState { codes: LoginCodes::new(addresses), changes, meters }
     }
 }

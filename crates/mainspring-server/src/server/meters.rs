@@ -93,20 +93,15 @@ fn caught_up(batch: &Batch) -> BTreeSet<JobName> {
 }
 
 impl Meters {
-    /// Counts if it is on.
-    pub(super) fn new(is_on: bool) -> Meters {
-        Meters { is_on, ..Meters::default() }
+    /// Meters that count. Others do nothing.
+    pub(super) fn counting() -> Meters {
+        Meters { is_on: true, ..Meters::default() }
     }
 
-    /// Where a run is counted. A name without a definition has no place of its own: nothing would take that
-    /// away.
-    fn of(&mut self, job: &JobName, is_once: bool, is_defined: bool) -> &mut JobMetricsWire {
-        if is_once {
-            return &mut self.once;
-        }
-        if !is_defined {
-            return &mut self.unnamed;
-        }
+    /// Where a run of a job is counted. A name without a definition has no place of its own: nothing would
+    /// take that away.
+    fn of(&mut self, defined: Option<&JobName>) -> &mut JobMetricsWire {
+        let Some(job) = defined else { return &mut self.unnamed };
         if !self.jobs.contains_key(job) {
             self.jobs.insert(job.clone(), JobMetricsWire::default());
         }
@@ -119,7 +114,8 @@ impl Meters {
             return;
         }
         let is_once = start.cause == Cause::Once;
-        let of = self.of(&start.key.job, is_once, is_defined(&start.key.job));
+        let defined = is_defined(&start.key.job).then_some(&start.key.job);
+        let of = if is_once { &mut self.once } else { self.of(defined) };
         if start.attempt == 1 {
             count_in(&mut of.started, start.cause.name(), 1);
             self.lateness.add(between(start.due, now));
@@ -147,7 +143,7 @@ impl Meters {
     /// A run of a job has succeeded, this time or before the server began.
     pub(super) fn succeeded(&mut self, job: &JobName, at: Timestamp) {
         if self.is_on {
-            self.of(job, false, true).last_success = Some(at);
+            self.of(Some(job)).last_success = Some(at);
         }
     }
 
@@ -169,7 +165,8 @@ impl Meters {
         for operation in &batch.operations {
             match operation {
                 Operation::Plan(run) | Operation::Fire { run, .. } => {
-                    self.planned(run, is_defined(&run.key.job), caught_up.contains(&run.key.job));
+                    let defined = is_defined(&run.key.job).then_some(&run.key.job);
+                    self.planned(run, defined, &caught_up);
                 }
                 Operation::End { key, state, at, .. } => {
                     let going = self.going.remove(key);
@@ -181,7 +178,8 @@ impl Meters {
                     if is_job && *state == RunState::Succeeded {
                         self.succeeded(&key.job, *at);
                     }
-                    let of = self.of(&key.job, is_once, is_job);
+                    let defined = is_job.then_some(&key.job);
+                    let of = if is_once { &mut self.once } else { self.of(defined) };
                     if let Some(going) = going {
                         of.duration.add(between(going.started, *at));
                     }
@@ -192,7 +190,8 @@ impl Meters {
                 // A dead letter that somebody drops was over before.
                 Operation::Move { key, from, to, reason, .. } if !to.is_open() && *from != RunState::Dead => {
                     let is_once = self.going.remove(key).is_some_and(|going| going.is_once);
-                    let of = self.of(&key.job, is_once, is_defined(&key.job));
+                    let defined = is_defined(&key.job).then_some(&key.job);
+                    let of = if is_once { &mut self.once } else { self.of(defined) };
                     over(of, *to, reason.as_ref(), 1);
                 }
                 Operation::Forget { job, .. } => {
@@ -204,11 +203,11 @@ impl Meters {
     }
 
     /// A record of what does not run is over as soon as it is made.
-    fn planned(&mut self, run: &Run, is_defined: bool, is_caught_up: bool) {
+    fn planned(&mut self, run: &Run, defined: Option<&JobName>, caught_up: &BTreeSet<JobName>) {
         if !run.state.is_open() {
             let times = run.span.map_or(1, |span| span.count);
-            let of = self.of(&run.key.job, run.cause == Cause::Once, is_defined);
-            if is_caught_up && run.state == RunState::Missed {
+            let of = if run.cause == Cause::Once { &mut self.once } else { self.of(defined) };
+            if caught_up.contains(&run.key.job) && run.state == RunState::Missed {
                 of.coalesced += times;
             }
             over(of, run.state, run.reason.as_ref(), times);
@@ -275,7 +274,7 @@ mod tests {
 
     #[test]
     fn ends_and_what_is_left_out_are_counted_by_job_while_a_listener_serves() {
-        let mut meters = Meters::new(true);
+        let mut meters = Meters::counting();
         meters.going.insert(key("a"), Going { started: Timestamp::UNIX_EPOCH, is_once: false });
         meters.going.insert(key("tea"), Going { started: Timestamp::UNIX_EPOCH, is_once: true });
         let known = [JobName::new("a").unwrap(), JobName::new("b").unwrap()];
@@ -299,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_run_ends_once_however_many_attempts_it_has() {
-        let (mut meters, now) = (Meters::new(true), Timestamp::UNIX_EPOCH);
+        let (mut meters, now) = (Meters::counting(), Timestamp::UNIX_EPOCH);
         let to = |from, to| Operation::Move { key: key("a"), from, to, due: now, at: now, reason: None };
         let ended =
             |meters: &Meters| meters.jobs.get(&key("a").job).map(|of| of.ended.clone()).unwrap_or_default();
@@ -314,7 +313,7 @@ mod tests {
 
     #[test]
     fn what_one_late_run_stands_for_is_coalesced_and_the_last_success_stays() {
-        let mut meters = Meters::new(true);
+        let mut meters = Meters::counting();
         let (job, now) = (JobName::new("a").unwrap(), Timestamp::UNIX_EPOCH);
         let late = |series, cause, state| {
             let key = RunKey { series, ..RunKey::new(job.clone(), now) };
@@ -336,7 +335,7 @@ mod tests {
 
     #[test]
     fn jobs_beyond_the_limit_are_told_together() {
-        let mut meters = Meters::new(true);
+        let mut meters = Meters::counting();
         let names: Vec<String> = (0..203).map(|number| format!("j{number:04}")).collect();
         meters.note(&Batch::new(1, names.iter().map(|name| end(name, 1)).collect()), |_| true);
         let known: Vec<JobName> = names.iter().map(|name| JobName::new(name).unwrap()).collect();

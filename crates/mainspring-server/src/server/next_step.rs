@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_cron::TimeText;
-use mainspring_job::{Command, Definitions, JobName, Reader, RunKey, StoreError};
+use mainspring_job::{Cause, Command, Definitions, JobName, Reader, RunKey, StoreError};
 
 use super::client_text::ClientText;
 use crate::protocol::{ErrorKind, ErrorWire, Response};
@@ -39,8 +39,8 @@ pub(super) enum Next {
     /// The output of a run, and of later ones of the job.
     Feed {
         key: RunKey,
+        cause: Cause,
         job: Option<JobName>,
-        is_once: bool,
     },
     /// The store is to be asked first.
     Query(Query),

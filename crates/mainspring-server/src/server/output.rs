@@ -28,7 +28,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use mainspring_job::{JobName, RunKey};
+use mainspring_job::{Cause, JobName, RunKey};
 
 use crate::protocol::LineWire;
 use mainspring_exec::output::Piece;
@@ -81,9 +81,9 @@ impl Outputs {
         }
     }
 
-    /// Where the lines of a run are. `is_once` says that it is a one-shot job's.
-    pub(super) fn path(&self, key: &RunKey, is_once: bool) -> PathBuf {
-        path(&self.root, key, is_once)
+    /// Where the lines of a run are.
+    pub(super) fn path(&self, key: &RunKey, cause: Cause) -> PathBuf {
+        path(&self.root, key, cause)
     }
 
     /// Adds a line. What cannot be written is lost.
@@ -94,7 +94,7 @@ impl Outputs {
     pub(super) fn line(
         &mut self,
         key: &RunKey,
-        is_once: bool,
+        cause: Cause,
         attempt: u32,
         now: Timestamp,
         stream: Stream,
@@ -104,7 +104,7 @@ impl Outputs {
             self.lost_bytes += piece.text.len() as u64;
             return Ok(());
         }
-        let written = self.file(key, is_once).and_then(|file| {
+        let written = self.file(key, cause).and_then(|file| {
             let (stream, mark) = (stream_name(stream), if piece.goes_on { GOES_ON } else { "" });
             writeln!(file, "{now:.3} {attempt} {stream}{mark} {}", piece.text)
         });
@@ -113,8 +113,8 @@ impl Outputs {
         if self.lost.insert(key.clone()) { Err(error) } else { Ok(()) }
     }
 
-    fn file(&mut self, key: &RunKey, is_once: bool) -> io::Result<&mut BufWriter<File>> {
-        let path = self.path(key, is_once);
+    fn file(&mut self, key: &RunKey, cause: Cause) -> io::Result<&mut BufWriter<File>> {
+        let path = self.path(key, cause);
         match self.open.entry(key.clone()) {
             Entry::Occupied(open) => Ok(open.into_mut()),
             Entry::Vacant(vacant) => Ok(vacant.insert(BufWriter::new(open(&path)?))),
@@ -125,7 +125,7 @@ impl Outputs {
     /// many.
     pub(super) fn remove_oldest(&self, bytes: u64) -> usize {
         // Where a one-shot job's is and where a job's, one of the two is open.
-        let paths = |key: &RunKey| [true, false].map(|is_once| self.path(key, is_once));
+        let paths = |key: &RunKey| [Cause::Once, Cause::Trigger].map(|cause| self.path(key, cause));
         remove_oldest_below(&self.root, bytes, &self.open.keys().flat_map(paths).collect())
     }
 
@@ -153,29 +153,30 @@ impl Outputs {
     }
 
     /// Closes the file of a run, and drops those of the job's oldest runs beyond `keep`.
-    pub(super) fn close(&mut self, key: &RunKey, is_once: bool, keep: usize) {
+    pub(super) fn close(&mut self, key: &RunKey, cause: Cause, keep: usize) {
         self.lost.remove(key);
         if self.open.remove(key).is_none() {
             return;
         }
+        let is_once = cause == Cause::Once;
         let keep = if is_once { MAX_ONCE_FILES } else { keep };
         self.once_ended_count += u64::from(is_once);
         if is_once && !self.once_ended_count.is_multiple_of(ONCE_PRUNE_INTERVAL) {
             return;
         }
-        if let Some(directory) = self.path(key, is_once).parent() {
-            prune(directory, keep, is_once);
+        if let Some(directory) = self.path(key, cause).parent() {
+            prune(directory, keep, cause);
         }
     }
 }
 
-/// Where the lines of a run are below the folder of output. `is_once` says that it is a one-shot job's.
-pub fn path(root: &Path, key: &RunKey, is_once: bool) -> PathBuf {
+/// Where the lines of a run are below the folder of output.
+pub fn path(root: &Path, key: &RunKey, cause: Cause) -> PathBuf {
     let time = time_text(key);
     let series = if key.series == 0 { String::new() } else { format!("+{}", key.series) };
-    match is_once {
-        true => root.join(ONCE).join(format!("{}~{time}{series}{SUFFIX}", key.job)),
-        false => root.join(key.job.as_str()).join(format!("{time}{series}{SUFFIX}")),
+    match cause {
+        Cause::Once => root.join(ONCE).join(format!("{}~{time}{series}{SUFFIX}", key.job)),
+        _ => root.join(key.job.as_str()).join(format!("{time}{series}{SUFFIX}")),
     }
 }
 
@@ -186,8 +187,8 @@ pub fn readable(path: PathBuf) -> PathBuf {
 }
 
 /// Whether files as old as that of a run were removed: what it wrote, if it wrote anything, is not kept.
-pub fn is_removed(root: &Path, key: &RunKey, is_once: bool) -> bool {
-    let path = path(root, key, is_once);
+pub fn is_removed(root: &Path, key: &RunKey, cause: Cause) -> bool {
+    let path = path(root, key, cause);
     let removed = path.parent().and_then(latest_removed);
     !path.exists() && removed.is_some_and(|removed| time_text(key) <= removed)
 }
@@ -256,7 +257,7 @@ pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBu
     removed_count
 }
 
-fn prune(directory: &Path, keep: usize, is_once: bool) {
+fn prune(directory: &Path, keep: usize, cause: Cause) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let files = entries.flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> = files.filter(|path| is_output(path)).collect();
@@ -264,9 +265,10 @@ fn prune(directory: &Path, keep: usize, is_once: bool) {
         return;
     }
     // The names of one-shot jobs come first in theirs, so only the file system knows their age.
-    match is_once {
-        false => files.sort_unstable(),
-        true => files.sort_by_cached_key(|path| fs::metadata(path).and_then(|found| found.modified()).ok()),
+    let age = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).ok();
+    match cause {
+        Cause::Once => files.sort_by_cached_key(age),
+        _ => files.sort_unstable(),
     }
     for path in &files[..files.len() - keep] {
         let _ = remove(path);
@@ -322,20 +324,27 @@ mod tests {
             series: 0,
         };
         for second in 0..5 {
-            outputs.line(&key(second), false, 2, now, Stream::Stderr, &Piece::line("one  two ")).unwrap();
+            outputs
+                .line(&key(second), Cause::Trigger, 2, now, Stream::Stderr, &Piece::line("one  two "))
+                .unwrap();
             assert!(outputs.flush().is_empty());
-            outputs.close(&key(second), false, 3);
+            outputs.close(&key(second), Cause::Trigger, 3);
         }
-        let kept: Vec<bool> = (0..5).map(|second| outputs.path(&key(second), false).exists()).collect();
+        let kept: Vec<bool> =
+            (0..5).map(|second| outputs.path(&key(second), Cause::Trigger).exists()).collect();
         assert_eq!(kept, [false, false, true, true, true]);
-        let removed: Vec<bool> = (0..5).map(|second| is_removed(&root, &key(second), false)).collect();
+        let removed: Vec<bool> =
+            (0..5).map(|second| is_removed(&root, &key(second), Cause::Trigger)).collect();
         assert_eq!(removed, [true, true, false, false, false]);
-        assert!(!is_removed(&root, &key(9), false), "a later run that has no file has written nothing");
+        assert!(
+            !is_removed(&root, &key(9), Cause::Trigger),
+            "a later run that has no file has written nothing"
+        );
         outputs.drop_all(&key(4).job);
-        assert!((0..5).all(|second| !outputs.path(&key(second), false).exists()));
-        outputs.line(&key(4), false, 2, now, Stream::Stderr, &Piece::line("one  two ")).unwrap();
-        outputs.close(&key(4), false, 3);
-        let text = fs::read_to_string(outputs.path(&key(4), false)).unwrap();
+        assert!((0..5).all(|second| !outputs.path(&key(second), Cause::Trigger).exists()));
+        outputs.line(&key(4), Cause::Trigger, 2, now, Stream::Stderr, &Piece::line("one  two ")).unwrap();
+        outputs.close(&key(4), Cause::Trigger, 3);
+        let text = fs::read_to_string(outputs.path(&key(4), Cause::Trigger)).unwrap();
         let line = read_line("a@x", text.trim_end_matches('\n')).unwrap();
         assert_eq!((line.attempt, line.stream.as_str(), line.text.as_str()), (2, "stderr", "one  two "));
         assert_eq!(line.time, "2026-11-21T03:00:01.250Z");

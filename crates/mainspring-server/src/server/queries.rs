@@ -101,15 +101,15 @@ pub(super) fn group_name(text: &str) -> Result<JobName, ErrorWire> {
     JobName::new(text).map_err(|_| not_found(&format!("group `{text}`")))
 }
 
-/// A page of runs. `is_job` says that the job asked for is defined, though it may not have run.
+/// A page of runs. A job that is `unknown` must have run.
 pub(super) fn history(
     reader: &mut dyn Reader,
     query: &mainspring_job::Query,
-    is_job: bool,
+    unknown: Option<&JobName>,
     local: ProgressTable,
 ) -> NextResult {
     let runs = reader.find(query).map_err(store_failed)?;
-    if let (true, false, Some(name)) = (runs.is_empty(), is_job, &query.job) {
+    if let (true, Some(name)) = (runs.is_empty(), unknown) {
         check_known(reader, name)?;
     }
     let is_full = runs.len() == query.limit;
@@ -256,7 +256,7 @@ pub(super) fn found(
 /// Brings what a run wrote at another server.
 fn fetch_output(reader: &mut dyn Reader, run: &Run, outputs: &Path) {
     if run.started.is_some() {
-        let path = path(outputs, &run.key, run.cause == Cause::Once);
+        let path = path(outputs, &run.key, run.cause);
         bring(reader, &run.key, RunPhase::of(run.state), &path);
     }
 }
@@ -349,18 +349,17 @@ pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) 
     let run = reader.run(&key).map_err(store_failed)?;
     let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
     fetch_output(reader, &run, outputs);
-    Ok(Next::Feed { key, job: None, is_once: run.cause == Cause::Once })
+    Ok(Next::Feed { key, cause: run.cause, job: None })
 }
 
-/// The output of a job's latest run that started. `is_job` says that there is such a job, though it may not
-/// have run.
+/// The output of the latest run of this name that started. `job` is the job of that name, which may not have
+/// run, if there is one.
 pub(super) fn logs_of_job(
     reader: &mut dyn Reader,
     name: JobName,
-    is_job: bool,
+    job: Option<JobName>,
     outputs: &Path,
 ) -> NextResult {
-    let job = is_job.then(|| name.clone());
     let mut query = mainspring_job::Query::new(UNSTARTED_ROWS).of(name.clone());
     let mut started = None;
     let mut passed_count = 0_usize;
@@ -378,32 +377,27 @@ pub(super) fn logs_of_job(
         passed_count += runs.len();
         started = runs.into_iter().find(|run| run.started.is_some());
     }
-    let is_known = is_job || 0 < passed_count;
+    let is_known = job.is_some() || 0 < passed_count;
     match started {
         Some(run) => {
             fetch_output(reader, &run, outputs);
-            Ok(Next::Feed { is_once: run.cause == Cause::Once, key: run.key, job })
+            Ok(Next::Feed { key: run.key, cause: run.cause, job })
         }
         None if is_known => {
-            Ok(Next::Feed { key: RunKey::new(name, Timestamp::UNIX_EPOCH), job, is_once: false })
+            Ok(Next::Feed { key: RunKey::new(name, Timestamp::UNIX_EPOCH), cause: Cause::Trigger, job })
         }
         None => Err(not_found(&format!("job `{name}`"))),
     }
 }
 
-/// The end of a run. Where the store has it as open, it is not written yet: a client that waits waits on,
-/// unless nothing is to be written.
-pub(super) fn end(
-    reader: &mut dyn Reader,
-    key: RunKey,
-    is_settled: bool,
-    committed_count: u64,
-) -> NextResult {
+/// The end of a run. Where the store has it as open, it is not written yet: a client that waits waits on, as
+/// long as something is to be written after so many batches.
+pub(super) fn end(reader: &mut dyn Reader, key: RunKey, committed_count: Option<u64>) -> NextResult {
     let run = reader.run(&key).map_err(store_failed)?;
-    match run {
-        None => Err(not_found("such run any more")),
-        Some(run) if run.state.is_open() && !is_settled => Ok(Next::Unwritten { key, committed_count }),
-        Some(run) => Ok(Next::Answer(Response::Ended(with_server(reader, &run, ProgressTable::default())?))),
+    let run = run.ok_or_else(|| not_found("such run any more"))?;
+    match committed_count {
+        Some(committed_count) if run.state.is_open() => Ok(Next::Unwritten { key, committed_count }),
+        _ => Ok(Next::Answer(Response::Ended(with_server(reader, &run, ProgressTable::default())?))),
     }
 }
 

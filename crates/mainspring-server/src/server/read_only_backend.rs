@@ -109,17 +109,18 @@ impl ReadOnlyBackend<'_> {
             Some(key) => queries::logs_of_run(self.reader, key, &outputs),
             None => {
                 let job = job_name(of).map_err(Error::Refused)?;
-                match queries::logs_of_job(self.reader, job.clone(), false, &outputs) {
-                    Err(_) if self.is_job(&job)? => queries::logs_of_job(self.reader, job, true, &outputs),
+                let defined = Some(job.clone());
+                match queries::logs_of_job(self.reader, job.clone(), None, &outputs) {
+                    Err(_) if self.is_job(&job)? => queries::logs_of_job(self.reader, job, defined, &outputs),
                     found => found,
                 }
             }
         };
-        let Next::Feed { key, is_once, .. } = asking.map_err(Error::Refused)? else {
+        let Next::Feed { key, cause, .. } = asking.map_err(Error::Refused)? else {
             return Err(Error::Refused(no_server()));
         };
-        let path = path(&outputs, &key, is_once);
-        let mut feed = Feed::new(0, key, None, false, path);
+        let path = path(&outputs, &key, cause);
+        let mut feed = Feed::new(0, key, None, path);
         while let Some(line) = feed.next_line() {
             each(line)?;
         }
@@ -212,7 +213,7 @@ impl ReadOnlyBackend<'_> {
         let row = |(record, job): (JobRecord, Job)| {
             let load = loads.get(&job.name).copied().unwrap_or_default();
             let source_line = lines.get(&job.name).copied();
-            JobWire { source_line, ..self.wire(job, &record, load, paused.is_some()) }
+            JobWire { source_line, ..self.wire(job, &record, load, paused.as_ref()) }
         };
         let jobs = page.into_iter().map(row).collect();
         Ok(queries::list(self.reader, jobs, after, idle()))
@@ -257,7 +258,7 @@ impl ReadOnlyBackend<'_> {
         let stopping = (planner.status.state == STOPPING).then_some(Hold::Stopping);
         let holds = stopping.into_iter().chain(rows.holds(self.now));
         let holds = holds.map(|hold| describe::hold(&hold, &name)).collect();
-        let wire = self.wire(job, &record, load, paused.is_some());
+        let wire = self.wire(job, &record, load, paused.as_ref());
         let definition = record.text;
         Ok(JobWire { definition, holds, waiting, waiting_count, source_line, ..wire })
     }
@@ -319,9 +320,9 @@ impl ReadOnlyBackend<'_> {
             Ok(query) => query,
             Err(error) => return Ok(Err(error)),
         };
-        let found = queries::history(self.reader, &query, false, idle());
+        let found = queries::history(self.reader, &query, query.job.as_ref(), idle());
         Ok(match (&found, &query.job) {
-            (Err(_), Some(job)) if self.is_job(job)? => queries::history(self.reader, &query, true, idle()),
+            (Err(_), Some(job)) if self.is_job(job)? => queries::history(self.reader, &query, None, idle()),
             _ => found,
         })
     }
@@ -370,12 +371,12 @@ impl ReadOnlyBackend<'_> {
     }
 
     /// What is known of a job, but for its last run.
-    fn wire(&self, job: Job, record: &JobRecord, load: Load, is_all_paused: bool) -> JobWire {
+    fn wire(&self, job: Job, record: &JobRecord, load: Load, paused: Option<&PauseTerms>) -> JobWire {
         let mark = &record.mark;
         // The owner that comes looks at it then.
         let armed = if self.is_shared { describe::next(&job, mark, self.now) } else { None };
         let silent_since = self.silent_since(&job, record);
-        let (job, mark) = (Arc::new(job), mark.clone());
+        let (job, mark, is_all_paused) = (Arc::new(job), mark.clone(), paused.is_some());
         let known = JobDetail { job, mark, armed, load, silent_since, source_line: None, is_all_paused };
         describe::job(&known, self.now)
     }

@@ -141,7 +141,7 @@ impl Server {
             let is_moving = |name: &JobName| owners.get(name).is_some_and(|owner| *owner != source);
             let names = loaded.jobs.iter().map(|placed| placed.job.name.clone());
             let jobs: Vec<JobName> = names.filter(is_moving).collect();
-            let set = definitions(loaded, &file.job_source, false);
+            let set = definitions(loaded, &file.job_source, Prune::Remove);
             sets.push((path, set));
             if !jobs.is_empty() {
                 let command = Command::Adopt { jobs, source };

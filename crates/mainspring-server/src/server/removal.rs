@@ -35,7 +35,10 @@ impl Server {
         let name = job_name(text)?;
         let is_defined = self.may_go(&name)?;
         self.check_ended(&name)?;
-        query(move |reader| first_portion(reader, name, is_defined))
+        query(move |reader| match is_defined || any_run(reader, &name, &[])?.is_some() {
+            true => first_portion(reader, name),
+            false => Err(not_found(&format!("job `{name}`, nor a run of it"))),
+        })
     }
 
     /// Whether a job is defined or absent, where it may be removed: what a file that is there says would be
@@ -84,7 +87,7 @@ impl Server {
 }
 
 /// What there is to drop, if nothing forbids it.
-fn first_portion(reader: &mut dyn Reader, name: JobName, is_defined: bool) -> NextResult {
+fn first_portion(reader: &mut dyn Reader, name: JobName) -> NextResult {
     if let Some(dead) = any_run(reader, &name, &[RunState::Dead])? {
         let message = format!(
             "`{name}` has dead letters, such as {}: retry or drop them first (mainspring dead list)",
@@ -92,8 +95,7 @@ fn first_portion(reader: &mut dyn Reader, name: JobName, is_defined: bool) -> Ne
         );
         return Err(ErrorWire::new(ErrorKind::Conflict, message));
     }
-    let is_there = is_defined || any_run(reader, &name, &[])?.is_some();
-    if is_there { Ok(Next::Purge(name)) } else { Err(not_found(&format!("job `{name}`, nor a run of it"))) }
+    Ok(Next::Purge(name))
 }
 
 fn next_portion(reader: &mut dyn Reader, name: JobName) -> NextResult {

@@ -33,13 +33,6 @@ pub(super) struct StartedAttempt {
     pub(super) progress: Option<ProgressWire>,
 }
 
-impl StartedAttempt {
-    /// Whether it is a one-shot job's.
-    pub(super) fn is_once(&self) -> bool {
-        self.cause == Cause::Once
-    }
-}
-
 /// Hears the executors for one turn.
 pub(super) struct ReportCollector<'s> {
     now: Timestamp,
@@ -67,8 +60,8 @@ impl<'s> ReportCollector<'s> {
 impl Reports<AttemptKey> for ReportCollector<'_> {
     fn line(&mut self, run: &AttemptKey, stream: Stream, piece: &Piece<'_>) {
         let (key, attempt) = run;
-        let is_once = self.started.get(run).is_some_and(StartedAttempt::is_once);
-        if let Err(error) = self.outputs.line(key, is_once, *attempt, self.now, stream, piece) {
+        let cause = self.started.get(run).map_or(Cause::Trigger, |started| started.cause);
+        if let Err(error) = self.outputs.line(key, cause, *attempt, self.now, stream, piece) {
             self.log.line(Line {
                 level: Level::Warning,
                 ..of_attempt(self.now, run, Kind::Note, lost_text(&error))

@@ -112,10 +112,10 @@ impl Server {
             Ok(Next::Parse(text)) => self.parse(request_id, text),
             Ok(Next::Files(sets)) => self.command_files(request_id, sets),
             Ok(Next::Query(query)) => self.ask_store(request_id, query),
-            Ok(Next::Feed { key, job, is_once }) => {
-                let path = self.work.output_path(&key, is_once);
-                let mut feed = Feed::new(request_id.id, key, job, request_id.follows, path);
-                feed.is_shared = self.work.is_elsewhere();
+            Ok(Next::Feed { key, cause, job }) => {
+                let path = self.work.output_path(&key, cause);
+                let mut feed = Feed::new(request_id.id, key, job, path);
+                (feed.follows, feed.is_shared) = (request_id.follows, self.work.is_elsewhere());
                 self.clients.feed(request_id, feed);
             }
         }
@@ -124,9 +124,9 @@ impl Server {
     /// Asks the store how those runs ended that are over and waited for.
     pub(super) fn answer_waiters(&mut self) {
         let planner = self.owner.planner();
-        let (is_settled, committed_count) = (self.owner.is_idle(), self.owner.committed_count());
+        let committed_count = (!self.owner.is_idle()).then(|| self.owner.committed_count());
         for (key, request_id) in self.clients.take_over(|key| planner.run(key).is_none()) {
-            let ask = move |reader: &mut dyn Reader| queries::end(reader, key, is_settled, committed_count);
+            let ask = move |reader: &mut dyn Reader| queries::end(reader, key, committed_count);
             self.ask_store(request_id, Box::new(ask));
         }
     }
@@ -245,8 +245,10 @@ impl Server {
             Request::Pause(pause) => self.pause(pause, now),
             Request::Resume { job } => Ok(Next::Command(Command::Resume(self.scope(job)?))),
             Request::Cancel { of } => self.cancel(&of),
-            Request::Backfill { job, from, to, preview } => self.backfill(&job, &from, &to, preview, now),
-            Request::Rewind { job, preview } => self.rewind(&job, preview, now),
+            Request::Backfill { job, from, to, preview: true } => self.backfill_times(&job, &from, &to, now),
+            Request::Backfill { job, from, to, preview: false } => backfill(&job, &from, &to),
+            Request::Rewind { job, preview: true } => self.rewind_times(&job, now),
+            Request::Rewind { job, preview: false } => Ok(Next::Command(Command::Rewind(job_name(&job)?))),
             Request::DeadRetry { run } => {
                 let key = dead_key(&run)?;
                 query(move |reader| queries::dead(reader, &key, |run| Command::RetryDead(Box::new(run))))
@@ -255,7 +257,10 @@ impl Server {
                 let key = dead_key(&run)?;
                 query(move |reader| queries::dead(reader, &key, |run| Command::DropDead(run.key)))
             }
-            Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
+            Request::Apply { files, prune, preview: is_preview } => {
+                let files = self.with_sources(files)?;
+                Ok(Next::Parse(ClientText::Files { files, prune, is_preview }))
+            }
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
             Request::Find { run } => find(&run, self.output_folder(), self.work.progress()),
             Request::Metrics { jobs_max } => self.metrics(jobs_max),
@@ -319,7 +324,7 @@ impl Server {
         let definition = Definition { policies, ..Definition::new(job_name(&name)?, schedule, body) };
         let source = JobSource::Command.source();
         let job = definition.job(&source).map_err(|error| usage(error.to_string()))?;
-        self.check_free(&job.name, replace)?;
+        self.check_free(&job.name, replace.then_some(&JobSource::Command))?;
         Ok(Next::Command(Command::Apply(Definitions::new(source, vec![job]))))
     }
 
@@ -330,11 +335,11 @@ impl Server {
         found.map(drop).map_err(|refusal| usage(format!("cannot run as user `{user}`: {refusal}")))
     }
 
-    /// Refuses a name that another job has, unless that came by command and is to be replaced.
-    pub(super) fn check_free(&self, name: &JobName, replace: bool) -> Result<(), ErrorWire> {
+    /// Refuses a name that another job has, unless that came from where it may be replaced.
+    pub(super) fn check_free(&self, name: &JobName, replaced: Option<&JobSource>) -> Result<(), ErrorWire> {
         let known = self.owner.planner().job(name);
         if let Some((known, _)) = known
-            && !(replace && JobSource::of(&known.source) == JobSource::Command)
+            && Some(&JobSource::of(&known.source)) != replaced
         {
             let hint = if JobSource::of(&known.source) == JobSource::Command {
                 "; --replace replaces it"
@@ -366,22 +371,16 @@ impl Server {
         query(move |reader| queries::cancel_once(reader, &name))
     }
 
-    fn backfill(&mut self, job: &str, from: &str, to: &str, is_preview: bool, now: Moment) -> NextResult {
+    fn backfill_times(&self, job: &str, from: &str, to: &str, now: Moment) -> NextResult {
         let (name, from, to) = (job_name(job)?, time(from)?, time(to)?);
-        if !is_preview {
-            return Ok(Next::Command(Command::Backfill { job: name, from, to }));
-        }
         let (found, _) = self.owner.planner().job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
         let times =
             preview(&found.timetable, from, to, now.wall).map_err(|refusal| describe::refused(&refusal))?;
         Ok(Next::Answer(Response::Preview { times }))
     }
 
-    fn rewind(&mut self, job: &str, is_preview: bool, now: Moment) -> NextResult {
+    fn rewind_times(&self, job: &str, now: Moment) -> NextResult {
         let name = job_name(job)?;
-        if !is_preview {
-            return Ok(Next::Command(Command::Rewind(name)));
-        }
         let (found, mark) =
             self.owner.planner().job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
         let planned = mark.watermark;
@@ -389,6 +388,11 @@ impl Server {
             .ok_or_else(|| describe::refused(&Refusal::NotAhead))?;
         query(move |reader| queries::rewinding(reader, &name, times, count, planned))
     }
+}
+
+fn backfill(job: &str, from: &str, to: &str) -> NextResult {
+    let (job, from, to) = (job_name(job)?, time(from)?, time(to)?);
+    Ok(Next::Command(Command::Backfill { job, from, to }))
 }
 
 fn find(text: &str, outputs: PathBuf, local: ProgressTable) -> NextResult {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::{Job, JobName, Load, Mark, OnceId, Reader, RunPhase, RunState};
+use mainspring_job::{Cause, Job, JobName, Load, Mark, OnceId, Reader, RunPhase, RunState};
 
 use super::describe::JobDetail;
 use super::feed::{AtEnd, Feed};
@@ -154,14 +154,14 @@ impl Server {
 
     pub(super) fn history(&self, asked: &HistoryWire) -> NextResult {
         let job = asked.job.as_deref().map(job_name).transpose()?;
-        let is_job = job.as_ref().is_none_or(|name| self.owner.planner().job(name).is_some());
+        let unknown = job.filter(|name| self.owner.planner().job(name).is_none());
         let group = asked.group.as_deref().map(queries::group_name).transpose()?;
         let is_member = |(job, _): &(&Job, &Mark)| job.work.group == group;
         let members = self.owner.planner().jobs().filter(|_| group.is_some()).filter(is_member);
         let members = members.map(|(job, _)| job.name.clone()).collect();
         let asked = queries::history_query(asked, members)?;
         let local = self.work.progress();
-        query(move |reader| queries::history(reader, &asked, is_job, local))
+        query(move |reader| queries::history(reader, &asked, unknown.as_ref(), local))
     }
 
     pub(super) fn stats(&self, text: &str) -> NextResult {
@@ -178,13 +178,12 @@ impl Server {
             return query(move |reader| queries::logs_of_run(reader, key, &outputs));
         }
         let name = job_name(of)?;
-        let is_job = self.owner.planner().job(&name).is_some();
+        let job = self.owner.planner().job(&name).map(|(job, _)| job.name.clone());
         if let Some(key) = self.work.latest(&name) {
-            let job = is_job.then(|| name.clone());
-            return Ok(Next::Feed { key: key.clone(), job, is_once: false });
+            return Ok(Next::Feed { key: key.clone(), cause: Cause::Trigger, job });
         }
         let outputs = self.output_folder();
-        query(move |reader| queries::logs_of_job(reader, name, is_job, &outputs))
+        query(move |reader| queries::logs_of_job(reader, name, job, &outputs))
     }
 
     /// The folder of outputs, for the thread that fetches one into it.
@@ -231,9 +230,9 @@ impl Server {
                     // What the one before wrote last is here, or is being brought.
                     AtEnd::Wait => match next.filter(|next| asking_count == 0 && **next != feed.key) {
                         Some(next) => {
-                            let path = work.output_path(next, false);
-                            *feed = Feed::new(feed.id, next.clone(), feed.job.clone(), true, path);
-                            feed.is_shared = work.is_elsewhere();
+                            let path = work.output_path(next, Cause::Trigger);
+                            *feed = Feed::new(feed.id, next.clone(), feed.job.clone(), path);
+                            (feed.follows, feed.is_shared) = (true, work.is_elsewhere());
                         }
                         None => break,
                     },

@@ -17,7 +17,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use mainspring_job::{
-    Assignment, AttemptEnd, Failure, Input, JobName, Outcome, RunKey, Start, Worker, WorkerEvent, WorkerId,
+    Assignment, AttemptEnd, Cause, Failure, Input, JobName, Outcome, RunKey, Start, Worker, WorkerEvent,
+    WorkerId,
 };
 
 use super::early_start::EarlyStarts;
@@ -193,7 +194,7 @@ impl Work {
                 let started = StartedAttempt { cause: start.cause, due: start.due, keep, progress: None };
                 let replaced = self.started.insert(attempted, started);
                 debug_assert!(replaced.is_none(), "an attempt is started once");
-                if !started.is_once() {
+                if start.cause != Cause::Once {
                     self.latest.insert(start.key.job.clone(), start.key.clone());
                 }
             }
@@ -292,7 +293,7 @@ impl Work {
     }
 
     fn close_output(&mut self, key: &RunKey, started: StartedAttempt) {
-        self.outputs.close(key, started.is_once(), started.keep);
+        self.outputs.close(key, started.cause, started.keep);
     }
 
     /// What waits to be started is not started here.
@@ -352,8 +353,8 @@ impl Work {
     }
 
     /// Where the output of a run is.
-    pub(super) fn output_path(&self, key: &RunKey, is_once: bool) -> PathBuf {
-        self.outputs.path(key, is_once)
+    pub(super) fn output_path(&self, key: &RunKey, cause: Cause) -> PathBuf {
+        self.outputs.path(key, cause)
     }
 
     /// How many bytes of output could not be kept.
@@ -422,9 +423,8 @@ fn end_of((key, attempt): AttemptKey, outcome: Outcome) -> AttemptEnd {
 /// What a run of a job wrote in its last attempt: the last of it, up to [`MAX_MAILED_BYTES`].
 fn output_text(outputs: &Outputs, run: &str) -> String {
     let Ok(key) = run.parse::<RunKey>() else { return String::new() };
-    let lines = last_attempt(&outputs.path(&key, false));
-    let from = lines.len().saturating_sub(MAX_MAILED_BYTES);
-    let from = lines.ceil_char_boundary(from);
+    let lines = last_attempt(&outputs.path(&key, Cause::Trigger));
+    let from = lines.ceil_char_boundary(lines.len().saturating_sub(MAX_MAILED_BYTES));
     let mark = if from == 0 { "" } else { "[..]\n" };
     format!("{mark}{}", &lines[from..])
 }

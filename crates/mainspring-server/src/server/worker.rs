@@ -260,7 +260,10 @@ impl WorkerLoop {
             if self.work.deadline().is_some_and(|at| at <= now.monotonic) {
                 ends.extend(self.work.start_postponed(now, &mut self.log));
             }
-            self.tell_progress(!ends.is_empty(), now);
+            // What is told is new, or of a run that has ended.
+            if !self.work.take_progress(now).is_empty() || (!ends.is_empty() && self.has_told) {
+                self.tell_progress();
+            }
             self.report(ends);
             if let Some(ahead) = self.work.new_ahead() {
                 self.order(WorkerOrder::Ahead(ahead));
@@ -373,16 +376,16 @@ impl WorkerLoop {
         }
         self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
         drop(self.work.kill_all_at_once(now, &mut self.log));
-        self.tell_progress(true, now);
+        if !self.work.take_progress(now).is_empty() || self.has_told {
+            self.tell_progress();
+        }
     }
 
-    /// Has progress told, that is new or of a run that has ended.
-    fn tell_progress(&mut self, has_ended: bool, now: Moment) {
-        if !self.work.take_progress(now).is_empty() || (has_ended && self.has_told) {
-            let text = self.work.progress().text();
-            self.has_told = !text.is_empty();
-            self.order(WorkerOrder::Progress(text));
-        }
+    /// Has told how far the runs are.
+    fn tell_progress(&mut self) {
+        let text = self.work.progress().text();
+        self.has_told = !text.is_empty();
+        self.order(WorkerOrder::Progress(text));
     }
 
     /// Has ends told to the planner.
