@@ -21,6 +21,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use syn::spanned::Spanned;
@@ -60,7 +61,8 @@ pub fn surface(crate_folder: &Path) -> io::Result<Surface> {
     let name = crate_folder.file_name().map(|name| name.to_string_lossy().replace('-', "_"));
     let mut modules = Vec::new();
     let source = crate_folder.join("src");
-    read_module(&source.join("lib.rs"), &source, name.unwrap_or_default(), true, &mut modules)?;
+    let root = Module { path: name.unwrap_or_default(), is_public: true, items: Vec::new() };
+    read_module(&source.join("lib.rs"), &source, root, &mut modules)?;
     // What a public module re-exports by name can be named from outside wherever it is.
     let exported: BTreeSet<String> = modules
         .iter()
@@ -130,47 +132,35 @@ fn local_names(tree: &UseTree, names: &mut Vec<String>) {
     }
 }
 
-fn read_module(
-    file: &Path,
-    folder: &Path,
-    path: String,
-    is_public: bool,
-    modules: &mut Vec<Module>,
-) -> io::Result<()> {
+fn read_module(file: &Path, folder: &Path, module: Module, modules: &mut Vec<Module>) -> io::Result<()> {
     let text = fs::read_to_string(file)?;
     let parsed = syn::parse_file(&text).map_err(|error| {
         io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", file.display()))
     })?;
-    add_module(parsed.items, folder, path, is_public, modules)
+    add_module(Module { items: parsed.items, ..module }, folder, modules)
 }
 
-fn add_module(
-    items: Vec<Item>,
-    folder: &Path,
-    path: String,
-    is_public: bool,
-    modules: &mut Vec<Module>,
-) -> io::Result<()> {
-    let mut rest = Vec::new();
-    for item in items {
-        let Item::Mod(module) = item else {
-            rest.push(item);
+/// Adds a module, and those in it.
+fn add_module(mut module: Module, folder: &Path, modules: &mut Vec<Module>) -> io::Result<()> {
+    for item in mem::take(&mut module.items) {
+        let Item::Mod(inner) = item else {
+            module.items.push(item);
             continue;
         };
-        if is_for_tests(&module.attrs) {
+        if is_for_tests(&inner.attrs) {
             continue;
         }
-        let name = module.ident.to_string();
-        let below = (folder.join(&name), format!("{path}::{name}"), is_public && is_pub(&module.vis));
-        match module.content {
-            Some((_, items)) => add_module(items, &below.0, below.1, below.2, modules)?,
+        let (name, is_public) = (inner.ident.to_string(), module.is_public && is_pub(&inner.vis));
+        let (path, below) = (format!("{}::{name}", module.path), folder.join(&name));
+        match inner.content {
+            Some((_, items)) => add_module(Module { path, is_public, items }, &below, modules)?,
             None => {
-                let file = named_file(&module.attrs, folder).unwrap_or_else(|| file_of(folder, &name));
-                read_module(&file, &below.0, below.1, below.2, modules)?;
+                let file = named_file(&inner.attrs, folder).unwrap_or_else(|| file_of(folder, &name));
+                read_module(&file, &below, Module { path, is_public, items: Vec::new() }, modules)?;
             }
         }
     }
-    modules.push(Module { path, is_public, items: rest });
+    modules.push(module);
     Ok(())
 }
 

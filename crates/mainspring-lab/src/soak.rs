@@ -99,8 +99,8 @@ pub struct Peaks {
 }
 
 impl Peaks {
-    fn note(&mut self, value: u64, is_last: bool) {
-        let peak = if is_last { &mut self.last } else { &mut self.before };
+    fn note(&mut self, value: u64, sample: u64) {
+        let peak = if sample < SAMPLE_COUNT * 3 / 4 { &mut self.before } else { &mut self.last };
         *peak = value.max(*peak);
     }
 
@@ -154,16 +154,15 @@ pub fn soak(pattern: &Pattern, pair_count: u64) -> Result<Outcome, Failure> {
     let stopwatch = Stopwatch::start();
     let (mut resident, mut hints) = (Peaks::default(), Peaks::default());
     for sample in 0..SAMPLE_COUNT {
-        let is_last = SAMPLE_COUNT * 3 / 4 <= sample;
         for pair in pair_count * sample / SAMPLE_COUNT..pair_count * (sample + 1) / SAMPLE_COUNT {
             crowd.change(pair)?;
             if (pair + 1) % pattern.pairs_per_tick == 0 {
-                hints.note(crowd.queue.hint_count() as u64, is_last);
+                hints.note(crowd.queue.hint_count() as u64, sample);
                 crowd.tick();
             }
         }
-        hints.note(crowd.queue.hint_count() as u64, is_last);
-        resident.note(resident_bytes()?, is_last);
+        hints.note(crowd.queue.hint_count() as u64, sample);
+        resident.note(resident_bytes()?, sample);
     }
     let pair_ns = stopwatch.ns_per(pair_count);
     crowd.queue.check();

@@ -193,25 +193,24 @@ impl<'a> FileNode<'a> {
         Some(base)
     }
 
-    fn import(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>, is_passed_on: bool) {
+    /// Notes what a `use` imports, and adds it to `targets`.
+    fn import(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>, targets: &mut Vec<Vec<String>>) {
         let (name, local) = match tree {
             syn::UseTree::Path(path) => {
                 prefix.push(path.ident.to_string());
-                self.import(&path.tree, prefix, is_passed_on);
+                self.import(&path.tree, prefix, targets);
                 prefix.pop();
                 return;
             }
             syn::UseTree::Group(group) => {
                 for tree in &group.items {
-                    self.import(tree, prefix, is_passed_on);
+                    self.import(tree, prefix, targets);
                 }
                 return;
             }
             syn::UseTree::Glob(_) => {
                 let Some(target) = self.absolute(prefix) else { return };
-                if !is_passed_on {
-                    self.uses.insert(target.clone());
-                }
+                targets.push(target.clone());
                 self.globs.push(target);
                 return;
             }
@@ -224,17 +223,19 @@ impl<'a> FileNode<'a> {
         };
         let local = if local == "self" { prefix.last().cloned().unwrap_or_default() } else { local };
         let Some(target) = self.absolute(&segments) else { return };
-        if !is_passed_on {
-            self.uses.insert(target.clone());
-        }
+        targets.push(target.clone());
         self.imports.insert(local, target);
     }
 }
 
 impl<'ast> Visit<'ast> for FileNode<'_> {
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        let is_passed_on = !matches!(item.vis, syn::Visibility::Inherited);
-        self.import(&item.tree, &mut Vec::new(), is_passed_on);
+        let mut targets = Vec::new();
+        self.import(&item.tree, &mut Vec::new(), &mut targets);
+        // What is passed on is not used here.
+        if matches!(item.vis, syn::Visibility::Inherited) {
+            self.uses.extend(targets);
+        }
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

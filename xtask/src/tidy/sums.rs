@@ -99,7 +99,7 @@ const ROWS: [Row; 12] = [
     // without SQLite stand beside other versions of it. The oldest Rust is tried.
     // The surface of a library names no type of a crate that is internal. A program has diesel on PostgreSQL.
     // The library of jobs and the program are compiled for macOS, with a compiler of C for it.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_731, goal: 7_000, bools: 5, assertions: 0 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_718, goal: 7_000, bools: 1, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.
