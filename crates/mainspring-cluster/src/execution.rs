@@ -65,7 +65,7 @@ impl PoolExecution {
         let ((sender, facts), (kills, killed), (teller, progress)) = (channel(), channel(), channel());
         let members = Members::of_planner(location).map_err(Error::Store)?;
         let waker = members.notifier();
-        let mut link = PlannerLink::new(members, fence, sender, teller, notifier, killed);
+        let mut link = PlannerLink::new(location, members, fence, sender, teller, notifier, killed);
         link.first_facts().map_err(Error::Store)?;
         thread::Builder::new().name("planner".to_owned()).spawn(move || link.run()).map_err(setup)?;
         let (capacities, workers) = (BTreeMap::new(), HashMap::new());

@@ -20,12 +20,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::Notifier;
 use mainspring_job::{Input, MAX_PAGE, StoreError, Takeover, Worker, WorkerEvent, WorkerId};
-use mainspring_postgres::{Fence, Kill, LostWorker, Members, PresentMember};
+use mainspring_postgres::{Fence, Kill, Location, LostWorker, Members, PresentMember, vacuum};
 use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::AttemptKey;
 use mainspring_server::server::progress_table::ProgressTable;
@@ -52,6 +53,10 @@ const UNTOLD_LOOKS: u32 = 3;
 
 /// How many that were declared lost may come back. One is back with its next question to the database.
 const MAX_LOST: usize = 256;
+
+/// After how many ends the tables are vacuumed: some megabytes of rows that are gone. PostgreSQL looks once in
+/// a minute by itself.
+const VACUUM_COUNT: usize = 4_000;
 
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
@@ -83,10 +88,15 @@ pub(super) struct PlannerLink {
     /// How often reports are still to be dropped, and when they were.
     drops_left: u32,
     dropped: Moment,
+    location: Location,
+    /// How many attempts have ended since the last vacuum, and the thread of that.
+    ended_count: usize,
+    vacuum: Option<JoinHandle<()>>,
 }
 
 impl PlannerLink {
     pub(super) fn new(
+        location: &Location,
         members: Members,
         fence: Fence,
         facts: Sender<Input>,
@@ -113,6 +123,9 @@ impl PlannerLink {
             listed: None,
             drops_left,
             dropped: Moment::now(),
+            location: location.clone(),
+            ended_count: 0,
+            vacuum: None,
         }
     }
 
@@ -264,13 +277,30 @@ impl PlannerLink {
             if !reports.is_empty() {
                 self.drops_left = DROP_COUNT;
             }
+            self.ended_count += reports.len();
             for report in reports {
                 self.read_up_to.insert(report.worker, report.number);
                 self.tell(report.end.into());
             }
             if is_all {
+                self.vacuum();
                 return Ok(());
             }
         }
+    }
+
+    /// Has the room of what has ended used again, once that is much.
+    fn vacuum(&mut self) {
+        let is_under_way = self.vacuum.as_ref().is_some_and(|thread| !thread.is_finished());
+        if self.ended_count < VACUUM_COUNT || is_under_way {
+            return;
+        }
+        self.ended_count = 0;
+        let location = self.location.clone();
+        let work = move || {
+            // What fails is done after the next so many, or by the database.
+            let _ = vacuum(&location);
+        };
+        self.vacuum = thread::Builder::new().name("vacuum".to_owned()).spawn(work).ok();
     }
 }

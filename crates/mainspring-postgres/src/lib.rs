@@ -42,6 +42,7 @@ mod releases;
 mod row;
 mod schema;
 mod tls;
+mod vacuum;
 mod value;
 
 pub use connection::WaitNotifier;
@@ -57,3 +58,4 @@ pub use reader::{HeldLease, PostgresReader};
 pub use releases::Releases;
 pub use schema::{VERSION as FORMAT_VERSION, found, migrate, preview};
 pub use store::{Fence, Identity, LEASE, PostgresStore};
+pub use vacuum::vacuum;

@@ -107,7 +107,7 @@ CREATE INDEX history_rare_ended ON mainspring.history (cause, ended) WHERE cause
 -- row of its own would be one more written and one more dropped for each attempt, and this one goes when it must.
 CREATE TABLE mainspring.open_run (
     LIKE mainspring.history, document text, assigned int8, is_killed bool NOT NULL DEFAULT false, PRIMARY KEY (job, nominal, series)
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX open_run_assigned ON mainspring.open_run (worker, assigned) WHERE assigned IS NOT NULL;
 CREATE INDEX open_run_killed ON mainspring.open_run (worker) WHERE is_killed;
 -- In the order of commits, as there is one planner.
