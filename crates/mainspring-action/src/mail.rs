@@ -1,8 +1,8 @@
 //! A mail: what a hook makes of a notice, and no job by itself.
 //!
 //! ```text
-//! headers of its own (From, Content-Type, ..) ─┐
-//! To, Subject, the usual headers ──────────────┴─▶ message ─▶ standard input of sendmail
+//! headers of its own (From, X-Cron-Env, ..) ─┐
+//! To, Subject, the usual headers ────────────┴─▶ message ─▶ standard input of sendmail, in the order of cron's mails
 //! text, and what a run wrote ─ a line beyond 998 bytes, or a NUL ─▶ quoted-printable
 //! ```
 //!
@@ -35,7 +35,8 @@ pub struct MailBody {
     pub to: Vec<String>,
     /// One line.
     pub subject: String,
-    /// More headers, `Name: value` each. They replace the usual ones of the same name.
+    /// More headers, `Name: value` each. They replace the usual ones of the same name; one without a value
+    /// leaves the usual one out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
     /// The beginning of its text.
@@ -50,8 +51,9 @@ pub struct MailBody {
 }
 
 impl MailBody {
-    /// The mail as text, with what a run wrote. Control characters in headers are blanks.
-    pub fn message(&self, output: &str) -> String {
+    /// The mail as text, with what a run wrote, and variables of the user for [`variable_of_user`]. Control
+    /// characters in headers are blanks.
+    pub fn message(&self, output: &str, of_user: &[(String, String)]) -> String {
         let text = [self.text.as_str(), output].concat();
         let is_given = |name: &str| self.headers.iter().any(|header| is_of(header, name));
         let is_plain = text.split('\n').all(|line| line.len() <= MAX_LINE_BYTES) && !text.contains('\0');
@@ -60,17 +62,27 @@ impl MailBody {
             false => ("quoted-printable", quoted(&text)),
         };
         let usual = [
+            ("From", String::new()),
             ("To", self.to.join(", ")),
             ("Subject", self.subject.clone()),
-            ("Auto-Submitted", "auto-generated".to_owned()),
-            ("Precedence", "bulk".to_owned()),
             ("MIME-Version", "1.0".to_owned()),
             ("Content-Type", "text/plain; charset=UTF-8".to_owned()),
             ("Content-Transfer-Encoding", encoding.to_owned()),
+            ("Auto-Submitted", "auto-generated".to_owned()),
+            ("Precedence", "bulk".to_owned()),
         ];
-        let usual = usual.iter().filter(|(name, _)| !is_given(name));
-        let usual = usual.map(|(name, value)| format!("{name}: {value}"));
-        let headers = usual.chain(self.headers.iter().cloned());
+        let in_its_place = |(name, value): &(&str, String)| {
+            let given: Vec<String> =
+                self.headers.iter().filter(|header| is_of(header, name)).cloned().collect();
+            if given.is_empty() { vec![format!("{name}: {value}")] } else { given }
+        };
+        let is_more = |header: &&String| !usual.iter().any(|(name, _)| is_of(header, name));
+        let more = self.headers.iter().filter(is_more).map(|header| {
+            let known = of_user.iter().find(|(name, _)| *header == variable_of_user(name));
+            known.map_or_else(|| header.clone(), |(name, value)| variable(name, value))
+        });
+        let headers = usual.iter().flat_map(in_its_place).chain(more);
+        let headers = headers.filter(|header| !header.ends_with(": "));
         let clean = |header: String| header.replace(|c: char| c.is_control(), " ") + "\n";
         format!("{}\n{text}", headers.map(clean).collect::<String>())
     }
@@ -80,6 +92,16 @@ impl MailBody {
         let is_local = self.to.iter().all(|address| !address.contains('@'));
         self.needs_output && is_local && !Path::new(&self.sendmail).exists()
     }
+}
+
+/// The header by which cron's mails tell of a variable.
+pub fn variable(name: &str, value: &str) -> String {
+    format!("X-Cron-Env: <{name}={value}>")
+}
+
+/// The same for one whose value is known when the mail is sent.
+pub fn variable_of_user(name: &str) -> String {
+    variable(name, "{}")
 }
 
 fn is_of(header: &str, name: &str) -> bool {
@@ -121,20 +143,30 @@ mod tests {
 
     #[test]
     fn headers_of_its_own_replace_the_usual_ones_and_are_one_line_each() {
-        let headers = vec!["From: root (Cron Daemon)".into(), "content-type: text/html\nBcc: x".into()];
-        let message = MailBody { headers, ..mail() }.message("out\n");
-        let expected = "To: a@b, c\nSubject: x y\nAuto-Submitted: auto-generated\nPrecedence: bulk\nMIME-Version: 1.0\n\
-                        Content-Transfer-Encoding: 8bit\nFrom: root (Cron Daemon)\ncontent-type: text/html Bcc: x\n\nout\n";
+        let headers = [
+            "X-Cron-Env: <HOME={}>",
+            "From: root (Cron Daemon)",
+            "content-type: text/html\nBcc: x",
+            "Precedence: ",
+        ];
+        let mail = MailBody { headers: headers.map(str::to_owned).to_vec(), ..mail() };
+        let message = mail.message("out\n", &[("HOME".into(), "/root".into())]);
+        let expected = "From: root (Cron Daemon)\nTo: a@b, c\nSubject: x y\nMIME-Version: 1.0\ncontent-type: text/html Bcc: x\n\
+                        Content-Transfer-Encoding: 8bit\nAuto-Submitted: auto-generated\nX-Cron-Env: <HOME=/root>\n\nout\n";
         assert_eq!(message, expected);
     }
 
     #[test]
     fn a_long_line_and_a_nul_go_in_lines_that_every_mailer_takes() {
         let at_the_limit = "ä".repeat(MAX_LINE_BYTES / 2);
-        assert!(mail().message(&at_the_limit).ends_with(&at_the_limit));
+        assert!(mail().message(&at_the_limit, &[]).ends_with(&at_the_limit));
         let long = format!("{at_the_limit}.\nshort = \0 \n");
-        let message = mail().message(&long);
-        assert!(message.contains("\nContent-Transfer-Encoding: quoted-printable\n\n=C3=A4"), "{message}");
+        let message = mail().message(&long, &[]);
+        assert!(
+            message.contains("\nContent-Transfer-Encoding: quoted-printable\n")
+                && message.contains("\n\n=C3=A4"),
+            "{message}"
+        );
         assert!(message.ends_with("\nshort =3D =00=20\n"), "{message}");
         assert!(message.lines().all(|line| line.len() <= MAX_ENCODED_BYTES), "{message}");
         // What is between two soft ends of a line is the line again.

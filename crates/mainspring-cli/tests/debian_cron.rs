@@ -39,12 +39,12 @@ struct Done {
     mails: BTreeSet<Mail>,
 }
 
-/// A mail, without what the two may have otherwise.
+/// A mail, with the words of its envelope apart: Debian's cron hands a list to the mailer in one of them.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Mail {
     /// Who has sent it, and to whom.
     envelope: BTreeSet<String>,
-    headers: Vec<String>,
+    /// What the person there has, byte for byte.
     text: String,
 }
 
@@ -94,22 +94,11 @@ fn done(folder: &Path) -> Done {
 
 fn mail(text: &str) -> Mail {
     let (envelope, mail) = text.split_once("\n\n").unwrap();
-    let (headers, text) = mail.split_once("\n\n").unwrap();
-    // One has the words of an address list apart, and the other not.
     let envelope = envelope.lines().flat_map(|line| {
         let (kind, words) = line.split_once(": ").unwrap();
         words.split(',').map(move |word| format!("{kind}: {word}"))
     });
-    let is_compared = |header: &&str| {
-        let is_more = ["Auto-Submitted:", "Precedence:", "X-Cron-Env: <HOME="];
-        // The set of characters that is usual for cron is that of its own settings.
-        let is_usual = header.starts_with("Content-Type: text/plain; charset=");
-        !is_more.iter().any(|more| header.starts_with(more)) && !is_usual
-    };
-    let headers = headers.lines().filter(is_compared).map(|header| header.replace(", ", ","));
-    let mut headers: Vec<String> = headers.collect();
-    headers.sort();
-    Mail { envelope: envelope.collect(), headers, text: text.to_owned() }
+    Mail { envelope: envelope.collect(), text: mail.to_owned() }
 }
 
 #[test]

@@ -143,4 +143,5 @@ spool no-such-user 0 600
 spool tmp.x 0 600
 
 cd /
-exec env -i PATH=/usr/bin:/bin LD_PRELOAD="$FAKETIME_LIBRARY" FAKETIME='@2026-03-02 06:24:52' FAKETIME_DONT_FAKE_MONOTONIC=1 "$@"
+# The set of characters of mails is that of the locale, which systemd gives.
+exec env -i PATH=/usr/bin:/bin LANG=C.UTF-8 LD_PRELOAD="$FAKETIME_LIBRARY" FAKETIME='@2026-03-02 06:24:52' FAKETIME_DONT_FAKE_MONOTONIC=1 "$@"

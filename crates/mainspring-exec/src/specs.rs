@@ -102,10 +102,11 @@ pub fn mail(
         run: [sendmail].into_iter().chain(usual).chain(body.to.iter().cloned()).collect(),
         user: body.user.clone(),
         cwd: Some("/".into()),
-        stdin: Some(body.message(output)),
         ..ProcessBody::default()
     };
-    process(&process_body, users, policies)
+    let spec = process(&process_body, users, policies)?;
+    let input = Some(body.message(output, &spec.environment));
+    Ok(ProcessSpec { input, ..spec })
 }
 
 /// What cron gives every command.

@@ -440,7 +440,7 @@ mod tests {
             panic!("{bodies:?}")
         };
         let link = "https://cron.example/?page=run&run=j%401970-01-01T00%3A00%3A00Z";
-        let letter = mail.message("out");
+        let letter = mail.message("out", &[]);
         assert!(letter.contains("Subject: [mainspring] j has failed on "), "{letter}");
         assert!(letter.contains(link) && letter.contains("reason    said {job}"), "{letter}");
         for body in [webhook, process] {

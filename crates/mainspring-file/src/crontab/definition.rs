@@ -23,6 +23,7 @@ use crate::hook::{JobHook, addresses_of};
 use crate::jobfile::PlacedJob;
 use crate::problem::{Fault, Problem};
 use mainspring_action::body::{Body, ProcessBody};
+use mainspring_action::mail;
 use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL};
 
 /// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for
@@ -125,23 +126,33 @@ fn hook(placed: &PlacedEntry, habits: &Habits) -> JobHook {
     }
 }
 
-/// The headers by which people and filters know a mail of cron's, but for the home among its variables.
+/// The headers by which people and filters know a mail of Debian's cron, with its variables in its order.
 fn headers(placed: &PlacedEntry, user: Option<&str>) -> Vec<String> {
     let setting = |name: &str| placed.environment.value(name);
     let given = |name: &str| setting(name).filter(|value| !value.is_empty());
-    let from = given("MAILFROM").unwrap_or("root (Cron Daemon)");
     let of_settings = [
-        ("From", Some(from)),
+        ("From", Some(given("MAILFROM").unwrap_or("root (Cron Daemon)"))),
+        ("To", given("MAILTO")),
         ("Content-Type", given("CONTENT_TYPE")),
         ("Content-Transfer-Encoding", given("CONTENT_TRANSFER_ENCODING")),
+        // Mails of Debian's cron have neither.
+        ("Auto-Submitted", Some("")),
+        ("Precedence", Some("")),
     ];
     let of_settings = of_settings.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let usual = [("SHELL", Some(DEFAULT_SHELL)), ("PATH", Some(DEFAULT_PATH)), ("LOGNAME", user)];
-    let usual = usual.into_iter().filter(|(name, _)| *name == "LOGNAME" || setting(name).is_none());
-    let usual = usual.filter_map(|(name, value)| Some((name, value?)));
-    let variables = placed.environment.iter().filter(is_kept).chain(usual);
-    let variables = variables.map(|(name, value)| format!("X-Cron-Env: <{name}={value}>"));
-    let all = of_settings.map(|(name, value)| format!("{name}: {value}")).chain(variables);
+    let login =
+        user.map_or_else(|| mail::variable_of_user("LOGNAME"), |user| mail::variable("LOGNAME", user));
+    let usual = [
+        ("SHELL", mail::variable("SHELL", DEFAULT_SHELL)),
+        ("HOME", mail::variable_of_user("HOME")),
+        ("PATH", mail::variable("PATH", DEFAULT_PATH)),
+        ("LOGNAME", login.clone()),
+    ];
+    let usual = usual.into_iter().filter(|(name, _)| setting(name).is_none()).map(|(_, header)| header);
+    let variables = placed.environment.iter().map(|entry @ (name, value)| {
+        if is_kept(&entry) { mail::variable(name, value) } else { login.clone() }
+    });
+    let all = of_settings.map(|(name, value)| format!("{name}: {value}")).chain(variables).chain(usual);
     all.map(|header| header.replace(|c: char| c.is_control(), " ")).collect()
 }
 
@@ -234,11 +245,12 @@ mod tests {
                     MAILTO=\"\"\n@daily bob true\n";
         let (jobs, _) = read(text, Format::System);
         let headers = |index: usize| jobs[index].hook.mail_headers.join("\n");
-        let first = "From: root (Cron Daemon)\nX-Cron-Env: <A=1 x>\nX-Cron-Env: <MAILTO=a@b>\nX-Cron-Env: <SHELL=/bin/sh>\n\
+        let first = "From: root (Cron Daemon)\nTo: a@b\nAuto-Submitted: \nPrecedence: \nX-Cron-Env: <A=1 x>\n\
+                     X-Cron-Env: <MAILTO=a@b>\nX-Cron-Env: <SHELL=/bin/sh>\nX-Cron-Env: <HOME={}>\n\
                      X-Cron-Env: <PATH=/usr/bin:/bin>\nX-Cron-Env: <LOGNAME=alice>";
         assert_eq!(headers(0), first);
         assert!(
-            headers(1).starts_with("From: c@d\nContent-Type: text/html\nX-Cron-Env: <A=1 x>\n"),
+            headers(1).starts_with("From: c@d\nTo: a@b\nContent-Type: text/html\nAuto-Submitted: \n"),
             "{}",
             headers(1)
         );
