@@ -225,11 +225,11 @@ pub(crate) fn users(name: &str) -> (PathBuf, [String; 3]) {
 }
 
 /// What a browser on a page of ours sends.
-const OWN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
+pub(crate) const OWN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 /// What it must not be believed.
-const FORGED: [(&str, &str); 2] = [("X-Forwarded-User", "mara"), ("X-Forwarded-Groups", "ops")];
-const JOBS: &str = "/mainspring/api/v1/jobs";
-const RUN: &str = "/mainspring/api/v1/jobs/idle/run";
+pub(crate) const FORGED: [(&str, &str); 2] = [("X-Forwarded-User", "mara"), ("X-Forwarded-Groups", "ops")];
+pub(crate) const JOBS: &str = "/mainspring/api/v1/jobs";
+pub(crate) const RUN: &str = "/mainspring/api/v1/jobs/idle/run";
 
 #[test]
 fn users_whom_nginx_knows_act_under_their_names_and_in_their_groups() {
@@ -270,7 +270,7 @@ fn identity_proxy() -> String {
     address
 }
 
-fn read_request_head(reader: &mut impl BufRead) -> String {
+pub(crate) fn read_request_head(reader: &mut impl BufRead) -> String {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") && 0 < reader.read_line(&mut head).unwrap() {}
     head

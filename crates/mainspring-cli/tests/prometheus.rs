@@ -5,14 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use mainspring_web::scope::Scope;
 use serde_json::Value;
 
 use crate::neighbour::{Neighbour, free_port, is_installed, unpacked};
+use crate::nginx_example::read_request_head;
 use crate::site::Site;
 use crate::test_server::{TestServer, folder, write as write_file};
 
@@ -272,6 +275,69 @@ const JOBS: &str = "\
     [jobs.dead]\nat = 2100-01-01T00:00:00Z\nrun = ['false']\ndead_letters = 'always'\n\
     [jobs.quiet]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\nsilent_after = '1s'\n\
     [jobs.often]\nevery = '1s'\nmisfire = 'none'\nshell = 'sleep 1.5'\n";
+
+/// The metrics of a real server with the values of one into whose states none comes within a test: a disk
+/// that is full or slow, a loop that stands still.
+fn in_trouble(metrics: &str, scrape_count: u64) -> String {
+    let changed = |line: &str| {
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        // All that is counted lies beyond the last bound, and becomes more.
+        let beyond = if series.contains("le=\"+Inf\"") { scrape_count * 100 } else { 0 };
+        let value = match series.split('{').next().unwrap() {
+            "mainspring_troubles" | "mainspring_job_next_run_timestamp_seconds" => "1".to_owned(),
+            "mainspring_agenda_mismatches" => "2".to_owned(),
+            "mainspring_disk_free_bytes" => "268435455".to_owned(),
+            "mainspring_run_start_lateness_seconds_bucket" | "mainspring_commit_seconds_bucket" => {
+                beyond.to_string()
+            }
+            _ => value.to_owned(),
+        };
+        format!("{series} {value}\n")
+    };
+    metrics.lines().map(changed).collect()
+}
+
+/// Answers each scrape with that. Returns its address.
+fn stand_in(metrics: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let serve = move || {
+        for (scrape_count, stream) in (1..).zip(listener.incoming()) {
+            let mut reader = BufReader::new(stream.unwrap());
+            let _ = read_request_head(&mut reader);
+            let text = in_trouble(&metrics, scrape_count);
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: close";
+            let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{text}", text.len());
+            let _ = reader.get_mut().write_all(answer.as_bytes());
+        }
+    };
+    thread::Builder::new().name("metrics".to_owned()).spawn(serve).unwrap();
+    address
+}
+
+#[test]
+fn the_alerts_of_a_server_that_cannot_go_on_say_what_is_wrong() {
+    if !is_installed("prometheus", "--version", "alerts") {
+        return;
+    }
+    let site = Site::start("prometheus-trouble", crate::test_server::IDLE, &[]);
+    let token = site.token("prometheus", Scope::Metrics);
+    let metrics = String::from_utf8(site.get("/metrics", &token).body).unwrap();
+    let folder = folder("prometheus-trouble-data");
+    let prometheus = Prometheus::start(&folder, &stand_in(metrics), &token, free_port());
+    // Of how late and how slow Prometheus knows no more than the last bound.
+    prometheus.tells(&[
+        "mainspring cannot do all that it should: mainspring status says what",
+        "idle was due and has not started",
+        "the disk of the data directory has less than 256 MiB free",
+        "jobs are due before the server looks at them, 2 of them: restart it, and report it",
+        "of 100 runs 5 start more than {} s late: groups or the machine are too small",
+        "of 100 batches 5 need more than {} s to be on disk",
+    ]);
+    drop(prometheus);
+    site.stop();
+    let _ = fs::remove_dir_all(folder);
+}
 
 #[test]
 fn an_alert_names_the_job_and_a_panel_has_a_line_for_each() {
