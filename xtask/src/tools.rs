@@ -33,12 +33,14 @@ enum Way {
     Installed,
     /// Into a folder of the build, because the machine would run it.
     Unpacked,
+    /// Into the same folder, as the lock file of a folder of `testdata` says.
+    FromNpm,
 }
 
 /// Something that tests need.
 struct Tool {
     way: Way,
-    /// The Debian packages that have it.
+    /// The Debian packages that have it, or the folder of `testdata`.
     packages: &'static [&'static str],
     is_there: fn() -> bool,
     /// What is skipped without it.
@@ -151,6 +153,25 @@ const TOOLS: &[Tool] = &[
         is_there: || is_unpacked("usr/sbin/cron"),
         skipped: "the comparison with Debian's cron",
     },
+    Tool {
+        way: Way::Installed,
+        packages: &["apache2", "libapache2-mod-auth-openidc"],
+        is_there: || {
+            is_there("a2enmod") && Path::new("/usr/lib/apache2/modules/mod_auth_openidc.so").exists()
+        },
+        skipped: "the example for Apache",
+    },
+    Tool {
+        way: Way::FromNpm,
+        packages: &["identity"],
+        is_there: || {
+            let read = |place: &Path| std::fs::read(place.join("identity/package-lock.json")).ok();
+            // npm writes this file last.
+            neighbours().join("identity/node_modules/.package-lock.json").exists()
+                && read(&neighbours()) == read(&workspace_root().join("testdata"))
+        },
+        skipped: "people whom a provider of identities knows",
+    },
 ];
 
 /// Installs what is missing, or says what is skipped.
@@ -173,11 +194,23 @@ fn install() -> Result<(), String> {
     let packages =
         |way: Way| missing.iter().filter(move |tool| tool.way == way).flat_map(|tool| tool.packages);
     packages(Way::Unpacked).try_for_each(|package| unpack(package))?;
-    if packages(Way::Installed).next().is_none() {
-        return Ok(());
+    if packages(Way::Installed).next().is_some() {
+        let install = ["install", "--yes", "-qq", "--no-install-recommends"];
+        succeed(apt_get().args(install).args(packages(Way::Installed)))?;
     }
-    let install = ["install", "--yes", "-qq", "--no-install-recommends"];
-    succeed(apt_get().args(install).args(packages(Way::Installed)))
+    packages(Way::FromNpm).try_for_each(|folder| install_from_npm(folder))
+}
+
+fn install_from_npm(name: &str) -> Result<(), String> {
+    let (wanted, folder) = (workspace_root().join("testdata").join(name), neighbours().join(name));
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for file in ["package.json", "package-lock.json"] {
+        let said = |error| format!("{}: {error}", wanted.join(file).display());
+        std::fs::copy(wanted.join(file), folder.join(file)).map_err(said)?;
+    }
+    succeed(
+        Command::new("npm").args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&folder),
+    )
 }
 
 fn unpack(package: &str) -> Result<(), String> {
@@ -201,7 +234,12 @@ fn unpack(package: &str) -> Result<(), String> {
 }
 
 fn advice(tool: &Tool) -> String {
-    format!("apt-get install {}, as root, has what they need", tool.packages.join(" "))
+    match tool.way {
+        Way::FromNpm => {
+            format!("npm ci, with the files of testdata/{}, has what they need", tool.packages[0])
+        }
+        _ => format!("apt-get install {}, as root, has what they need", tool.packages.join(" ")),
+    }
 }
 
 fn apt_get() -> Command {

@@ -10,6 +10,8 @@ mod absent;
 mod activation;
 mod after;
 mod alike;
+#[cfg(feature = "web")]
+mod apache_example;
 mod asked;
 mod bad_input;
 mod burst;

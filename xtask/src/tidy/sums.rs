@@ -86,8 +86,9 @@ const ROWS: [Row; 12] = [
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.
     // The surface of a library names no type of a crate that is internal. A program has diesel on PostgreSQL.
-    // The library of jobs and the program are compiled for macOS, with a compiler of C for it.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_705, goal: 7_000, assertions: 0 },
+    // The library of jobs and the program are compiled for macOS, with a compiler of C for it. A provider of
+    // identities is installed from npm.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_740, goal: 7_000, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.
