@@ -307,7 +307,7 @@ fn who_is_stopped_is_asked_at_once_and_what_is_killed_is_on_record() {
     served.running.wait_for(&["long", "stdout ready"]);
     served.running.signal(Signal::SIGTERM);
     // The grace period is an hour.
-    served.running.wait_for(&["stopping: 1 run is asked to end, and has 1 h 0 min"]);
+    served.running.wait_for(&["stopping: 1 run is asked to end, and has at most 1 h 0 min"]);
     served.running.wait_for(&["long", "stdout asked"]);
     served.running.signal(Signal::SIGTERM);
     let data = served.data();

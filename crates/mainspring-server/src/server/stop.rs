@@ -83,8 +83,8 @@ impl Server {
         let grace = Span(self.stopping.grace);
         let text = match self.work.running_count() {
             0 => "stopping".to_owned(),
-            1 => format!("stopping: 1 run is asked to end, and has {grace}"),
-            count => format!("stopping: {count} runs are asked to end, and have {grace}"),
+            1 => format!("stopping: 1 run is asked to end, and has at most {grace}"),
+            count => format!("stopping: {count} runs are asked to end, and have at most {grace}"),
         };
         self.note(now.wall, &text);
         self.phase = Phase::Asked { since: now };
