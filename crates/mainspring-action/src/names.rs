@@ -18,6 +18,9 @@ pub const DEFAULT_SHELL: &str = "/bin/sh";
 /// The search path, unless the job sets PATH: crontab(5).
 pub const DEFAULT_PATH: &str = "/usr/bin:/bin";
 
+/// The shortest secret that signs: with fewer bytes it could be found by trying.
+pub const MIN_KEY_BYTES: usize = 16;
+
 /// The most output of one run that is kept, unless the job says otherwise: enough for a long report, and a
 /// thousand runs of it fit on any disk.
 pub const DEFAULT_OUTPUT_BYTES: u64 = 1 << 20;

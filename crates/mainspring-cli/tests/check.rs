@@ -149,13 +149,24 @@ fn classic_mistakes_of_crontabs_are_warned_of_and_pointed_at() {
 #[test]
 fn what_is_not_on_this_machine_is_a_warning_where_it_is_asked_for() {
     let jobs = "[jobs.a]\nevery = '1h'\nrun = ['echo hi there']\n\
-                [jobs.b]\nevery = '1h'\nshell = 'true'\ncwd = '/no/such'\nsecrets = { A = '/no/secret' }\n";
+                [jobs.b]\nevery = '1h'\nshell = 'true'\ncwd = '/no/such'\nsecrets = { A = '/no/secret' }\n\
+                [jobs.b.notify]\nto = ['/no/such/pager --loud']\n\
+                [jobs.c]\nevery = '1h'\nshell = 'true'\n[jobs.c.notify.to]\nurl = 'https://x/{secret.B}'\n\
+                secrets = { B = '/no/token' }\nsigning_secret = '/no/key'\n\
+                [jobs.d]\nevery = '1h'\nwebhook = { url = 'https://x', signing_secret = 'SHORT' }\n";
+    let short = folder("checked-short").join("key");
+    write(&short, "guessed\n");
+    let jobs = &jobs.replace("SHORT", short.to_str().unwrap());
     let ended = checked("here.toml", jobs, &["--here"]);
     assert_eq!(ended.code, 0, "{}", ended.stdout);
     for part in [
         "write run = [\"echo\", \"hi\", \"there\"]",
         "folder `/no/such`",
         "the file `/no/secret` of a secret",
+        "there is no program `/no/such/pager` here",
+        "the file `/no/token` of a secret",
+        "the file `/no/key` of a signing_secret",
+        "has fewer than 16 bytes: none is sent",
     ] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }

@@ -25,9 +25,6 @@ use mainspring_action::secret::Secret;
 /// The header that carries the signature.
 pub const SIGNATURE_HEADER: &str = "Mainspring-Signature";
 
-/// The shortest secret that signs: with fewer bytes it could be found by trying.
-pub const MIN_KEY_BYTES: usize = 16;
-
 /// The value of the header for a body that is sent at `unix_s`, in seconds since 1970.
 pub fn signature(secret: &Secret, unix_s: i64, body: &str) -> String {
     let signed = format!("{unix_s}.{body}");

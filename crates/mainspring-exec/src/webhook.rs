@@ -33,8 +33,8 @@ use ureq::{Agent, Error};
 use crate::mask::Masks;
 use crate::process::Outcome;
 use crate::secret::{self, SecretForm, SecretVariable};
-use crate::signature::{MIN_KEY_BYTES, SIGNATURE_HEADER, signature};
-use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
+use crate::signature::{SIGNATURE_HEADER, signature};
+use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, MIN_KEY_BYTES, has_body};
 use mainspring_action::template::{Template, Values};
 use mainspring_host::regular::open_regular;
 

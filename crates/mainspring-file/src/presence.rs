@@ -14,11 +14,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
-use mainspring_action::names::DEFAULT_PATH;
+use mainspring_action::names::{DEFAULT_PATH, MIN_KEY_BYTES};
 use mainspring_host::accounts::Account;
+
+use crate::hook::{JobHook, Target};
 
 /// The right of other users to write a file.
 const WRITABLE: u32 = 0o002;
@@ -33,6 +35,18 @@ pub fn missing(body: &Body) -> Vec<String> {
         Body::Webhook(webhook) => of_webhook(webhook),
         Body::Mail(_) | Body::Notification(_) | Body::Handler(_) => Vec::new(),
     }
+}
+
+/// The same for what is told of a job.
+pub fn missing_for(hook: &JobHook) -> Vec<String> {
+    let of_target = |target: &Target| match target {
+        Target::Webhook(target) => of_webhook(&target.webhook),
+        Target::Command(text) => {
+            of_process(&ProcessBody { shell: Some(text.clone()), ..ProcessBody::default() })
+        }
+        Target::Mail(_) => Vec::new(),
+    };
+    hook.targets.iter().flatten().flat_map(of_target).collect()
 }
 
 /// Whether a program of that name is found in the usual folders.
@@ -93,7 +107,13 @@ fn of_webhook(webhook: &WebhookBody) -> Vec<String> {
     let others =
         [("a signing_secret", &webhook.signing_secret, OPEN), ("a ca_file", &webhook.ca_file, WRITABLE)];
     let others = others.into_iter().filter_map(|(what, path, mode)| Some((what, path.as_ref()?, mode)));
-    secrets.chain(others).filter_map(|(what, path, mode)| file_fault(what, path, mode)).collect()
+    let is_short = |path: &&PathBuf| {
+        fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() < MIN_KEY_BYTES as u64)
+    };
+    let short = webhook.signing_secret.as_ref().filter(is_short).map(|path| {
+        format!("the signing_secret `{}` has fewer than {MIN_KEY_BYTES} bytes: none is sent", path.display())
+    });
+    secrets.chain(others).filter_map(|(what, path, mode)| file_fault(what, path, mode)).chain(short).collect()
 }
 
 /// That a file is not there, or that other users have one of the rights `mode` to it.
@@ -158,7 +178,7 @@ mod tests {
     #[test]
     fn a_secret_that_other_users_may_read_is_named() {
         let path = scratch::path("presence");
-        fs::write(&path, "hunter22").unwrap();
+        fs::write(&path, "hunter22, or longer").unwrap();
         let said = |mode: u32| {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             let body = WebhookBody {

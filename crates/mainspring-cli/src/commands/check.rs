@@ -29,7 +29,7 @@ use mainspring_file::folder::NameRule;
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
 use mainspring_file::loaded_file::{Kind, LoadedFile};
 use mainspring_file::plain;
-use mainspring_file::presence::missing;
+use mainspring_file::presence::{missing, missing_for};
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, Severity, render};
 use mainspring_file::source::Source;
 use mainspring_file::warning::{of_action, of_command, warnings};
@@ -287,8 +287,8 @@ fn nothing_left(timetable: &Timetable, from: Timestamp) -> Option<String> {
 
 /// What a job needs of this machine, and is not there.
 fn absences(source: &Source, placed: &PlacedJob) -> Vec<Problem> {
-    let body = Body::decode(&placed.job.work.action);
-    on_line(source, placed, body.map(|body| missing(&body)).unwrap_or_default().into_iter())
+    let of_job = Body::decode(&placed.job.work.action).map(|body| missing(&body)).unwrap_or_default();
+    on_line(source, placed, of_job.into_iter().chain(missing_for(&placed.hook)))
 }
 
 /// Warnings on the line of a job.
