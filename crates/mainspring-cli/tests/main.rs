@@ -17,6 +17,7 @@ mod bad_input;
 mod burst;
 #[cfg(feature = "web")]
 mod caddy_example;
+mod called;
 mod cgroups;
 #[path = "../examples/chaos/history.rs"]
 mod chaos_history;
