@@ -26,6 +26,8 @@ impl Planner {
     /// A run is due: it waits or ends here. It is in no line, and its record says `scheduled`. The best of
     /// those that wait start when all that is due now has been admitted: see `fill`.
     pub(super) fn admit(&mut self, now: Timestamp, mut live: Live) {
+        debug_assert!(live.wakes.is_none(), "a run that is due is on the schedule no more");
+        debug_assert_ne!(live.run.state, RunState::Running, "what is admitted has not started");
         if self.runs.is_undecided(&live) {
             // The next turn admits it.
             return self.runs.postpone(live);
@@ -45,6 +47,8 @@ impl Planner {
 
     /// The same for a run that is not on record: its first record says what became of it.
     pub(super) fn admit_new(&mut self, now: Timestamp, mut live: Live) {
+        debug_assert_eq!(live.run.state, RunState::Scheduled, "a new run begins as scheduled");
+        debug_assert!(live.open.is_none(), "a new run has no record");
         if self.runs.is_undecided(&live) {
             self.record_run(live.run.clone());
             return self.runs.postpone(live);
@@ -152,6 +156,8 @@ impl Planner {
 
     /// Records the end of a run that never started, or not again, and has a record.
     pub(super) fn end_unstarted(&mut self, now: Timestamp, live: &Live, state: RunState, reason: Reason) {
+        debug_assert_ne!(live.run.state, RunState::Running, "what has not started does not run");
+        debug_assert!(!state.is_open(), "{state} is an end");
         self.move_run(now, live, state, live.run.due, Some(reason.clone()));
         let key = &live.run.key;
         if self.uncount(&live.run) {

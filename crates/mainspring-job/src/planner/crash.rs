@@ -100,6 +100,8 @@ impl Planner {
     /// Ends the runs whose worker is gone, each job's side by side: they are over before anything else. They
     /// take no slot, are not in the way of another, and are not killed.
     pub(super) fn abandon_all(&mut self, now: Timestamp, cut_off: Vec<Live>) {
+        debug_assert!(cut_off.iter().all(|live| live.run.state == RunState::Running));
+        debug_assert!(cut_off.is_sorted_by_key(|live| &live.run.key.job), "a job's runs are side by side");
         let mut cut_off = cut_off.into_iter().peekable();
         while let Some(live) = cut_off.next() {
             let key = live.run.key.clone();

@@ -207,6 +207,7 @@ impl Planner {
         reason: Option<Reason>,
     ) {
         let (key, from) = (live.run.key.clone(), live.run.state);
+        debug_assert!(from.may_become(to), "{key} goes from {from} to {to}");
         self.ledger.record(Operation::Move { key, from, to, due, at: now, reason });
     }
 

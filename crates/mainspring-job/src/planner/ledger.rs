@@ -182,6 +182,8 @@ impl Ledger {
 
     /// Has something done when an operation was new.
     pub(super) fn perform_if_new(&mut self, place: Position, output: Output, fallback: Fallback) {
+        debug_assert!(self.taken_count <= place.0, "what an effect rests on is in its batch");
+        debug_assert!(place < self.end(), "what an effect rests on was recorded");
         let after = Position(place.0 + 1);
         self.effects.push(Effect { after, needs: Some(place), output, fallback });
     }
@@ -221,6 +223,8 @@ impl Ledger {
         let end = self.ends.drain(..fitting).next_back().expect("there is an operation, and so a unit");
         let count = usize::try_from(end.0 - first.0).expect("as many are open");
         assert!(count <= MAX_BATCH_OPERATIONS, "what belongs together fits into one batch");
+        assert!(0 < count, "a batch has something to write");
+        debug_assert!(self.ends.front().is_none_or(|next| end < *next), "each unit has an operation");
         self.taken_count = end.0;
         self.number += 1;
         let subject_count = self.subjects.partition_point(|(place, _)| *place < end);

@@ -184,6 +184,8 @@ impl Lookahead {
     }
 
     fn move_cursor(&mut self, read_to: OnceId, ids: &[OnceId]) {
+        debug_assert!(ids.is_sorted(), "ids are read in their order");
+        debug_assert!(ids.last().is_none_or(|last| *last <= read_to), "what was read is behind the cursor");
         self.cursor = self.first_left.take().map_or(read_to, |left| left.min(read_to)).max(self.cursor);
         // The read may have found what was submitted meanwhile, or come before it.
         self.joined.extend(ids);
@@ -263,6 +265,8 @@ impl Lookahead {
     /// Jobs that are due were read, and there are more.
     pub(super) fn read(&mut self, portion: Vec<Once>) {
         let Some(_) = self.reading.take() else { return };
+        debug_assert!(self.portion.is_empty(), "a portion is read when the one before has fired");
+        debug_assert!(portion.is_sorted_by_key(|once| once.id), "a portion is in the order of its ids");
         let mut has_arrived = false;
         for once in &portion {
             self.unread.remove(&once.id);

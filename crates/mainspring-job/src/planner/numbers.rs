@@ -63,6 +63,7 @@ impl Numbers {
     /// The id of a new one-shot job.
     pub(super) fn new_id(&mut self, due: Timestamp) -> OnceId {
         self.once += 1;
+        debug_assert_ne!(self.once % (1 << NUMBER_BITS), 0, "the numbers of an epoch do not reach the next");
         OnceId { due, number: self.once }
     }
 

@@ -193,6 +193,8 @@ impl RunSlots {
 
     /// A queued run is in line for a slot.
     pub(super) fn add(&mut self, live: &mut Live) {
+        debug_assert_eq!(live.run.state, RunState::Queued, "what is in line has not started");
+        debug_assert!(live.needs.is_none(), "a run stands in one line");
         let needs = self.needs(&live.work).at(live.target);
         let key = (live.work.group.clone(), needs.clone(), placement(&live.work));
         self.lines.entry(key).or_default().insert(rank(live));
@@ -228,7 +230,8 @@ impl RunSlots {
     fn count(&mut self, live: &Live) {
         self.running_count += 1;
         if let Some(group) = &live.work.group {
-            self.running.entry(group.clone()).or_default().insert(live.run.key.clone());
+            let is_new = self.running.entry(group.clone()).or_default().insert(live.run.key.clone());
+            debug_assert!(is_new, "a run takes one slot of its group");
         }
     }
 
