@@ -32,6 +32,8 @@ struct Row {
     assertions: usize,
 }
 
+// A row is raised by the lines of its assertions: 64 of the server, 4 of mainspring-cluster, 11 of the stores, 17 of
+// processes, 21 of jobs and 13 of the web.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out.
@@ -68,7 +70,7 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 12_079, goal: 7_500, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 12_143, goal: 7_500, assertions: 47 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back.

@@ -53,6 +53,7 @@ impl Changes {
     pub(super) fn watch(&mut self, request_id: RequestId) {
         // What changed before is not known.
         self.is_cut_short |= !self.is_watched;
+        debug_assert!(self.is_watched || self.runs.is_empty(), "nothing is noted that no client asks for");
         self.is_watched = true;
         self.waiting = Some(request_id);
     }
@@ -124,6 +125,8 @@ impl Changes {
 
     /// The client that waits and what there is to tell, if there is both.
     pub(super) fn take(&mut self, now: Moment) -> Option<(RequestId, ChangesWire)> {
+        debug_assert!(self.runs.len() <= MAX_CHANGED);
+        debug_assert!(self.jobs.len() <= MAX_CHANGED);
         let is_told = self.is_all || self.once || self.audit || self.clock || self.is_cut_short;
         let has_any = is_told || !self.runs.is_empty() || !self.jobs.is_empty();
         let request_id = self.waiting.take_if(|_| has_any)?;

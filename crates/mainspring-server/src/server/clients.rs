@@ -219,6 +219,7 @@ impl Clients {
     /// The same for a client that has waited for the end of a run.
     pub(super) fn answer_waited(&mut self, request_id: RequestId, response: Response) {
         if let Some(peer) = self.peers.get(request_id.client) {
+            debug_assert!(0 < peer.waited_count, "who gets the end of a run has waited for it");
             peer.waited_count = peer.waited_count.saturating_sub(1);
         }
         self.answer_awaited(request_id, response);
@@ -227,6 +228,10 @@ impl Clients {
     /// Another answer than the one that a client waits for comes first.
     pub(super) fn await_less(&mut self, request_id: RequestId) {
         if let Some(peer) = self.peers.get(request_id.client) {
+            debug_assert!(
+                peer.waited_count < peer.awaited_count,
+                "an answer that waits for no run was awaited"
+            );
             peer.awaited_count = peer.awaited_count.saturating_sub(1);
         }
     }
@@ -239,6 +244,7 @@ impl Clients {
     /// The store has answered.
     pub(super) fn end_question(&mut self, request_id: RequestId) {
         if let Some(peer) = self.peers.get(request_id.client) {
+            debug_assert!(0 < peer.asking_count, "a question ends that was begun");
             peer.asking_count = peer.asking_count.saturating_sub(1);
         }
     }
@@ -296,6 +302,7 @@ impl Clients {
         let over = self.waiters.take_over(is_over);
         for (_, request_id) in &over {
             if let Some(peer) = self.peers.get(request_id.client) {
+                debug_assert!(0 < peer.waited_count, "who waits for a run is counted");
                 peer.awaited_count = peer.awaited_count.saturating_sub(1);
                 peer.waited_count = peer.waited_count.saturating_sub(1);
             }

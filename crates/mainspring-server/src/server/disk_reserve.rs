@@ -31,6 +31,8 @@ pub const RESERVE_BYTES: u64 = 8 << 20;
 /// With less room than this no output is kept.
 pub const FLOOR_BYTES: u64 = 32 << 20;
 
+const _: () = assert!(RESERVE_BYTES <= FLOOR_BYTES, "output ends before the reserve is needed");
+
 /// On a small file system neither is more than such a part of it.
 const SMALLEST_PART: u64 = 16;
 

@@ -68,7 +68,8 @@ impl<S> EarlyStarts<S> {
     pub(super) fn take_due(&mut self, now: Moment) -> Vec<S> {
         let mut starts = Vec::new();
         while let Some((attempted, start)) = self.queue.pop_due(now.monotonic) {
-            self.ids.remove(&attempted);
+            let id = self.ids.remove(&attempted);
+            debug_assert!(id.is_some(), "what is held is found by its attempt");
             starts.push(start);
         }
         starts
@@ -82,7 +83,12 @@ impl<S> EarlyStarts<S> {
     /// Takes all away, because nothing begins any more.
     pub(super) fn take_all(&mut self) -> Vec<AttemptKey> {
         let ids: Vec<(AttemptKey, TimerId)> = self.ids.drain().collect();
-        ids.into_iter().filter_map(|(attempted, id)| self.queue.cancel(id).map(|_| attempted)).collect()
+        let count = ids.len();
+        let taken = ids.into_iter().filter_map(|(attempted, id)| self.queue.cancel(id).map(|_| attempted));
+        let taken: Vec<AttemptKey> = taken.collect();
+        debug_assert_eq!(taken.len(), count, "each id names one that is held");
+        debug_assert!(self.queue.is_empty(), "what is held has an id");
+        taken
     }
 
     pub(super) fn count(&self) -> usize {

@@ -58,6 +58,8 @@ pub(super) enum AtEnd {
     End,
 }
 
+const _: () = assert!(ANSWER_WAIT.as_nanos() < ASK_INTERVAL.as_nanos());
+
 impl Feed {
     /// Of a run, as far as it has come.
     pub(super) fn new(id: u64, key: RunKey, job: Option<JobName>, path: PathBuf) -> Feed {

@@ -57,6 +57,7 @@ impl LoginCodes {
             self.codes.remove(0);
         }
         self.codes.push((code.clone(), now));
+        debug_assert!(self.codes.len() <= MAX_CODES, "the oldest code has made room");
         Ok(Response::LoginCode(LoginWire { code, addresses: self.addresses.clone() }))
     }
 

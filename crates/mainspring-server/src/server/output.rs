@@ -42,6 +42,7 @@ const MAX_ONCE_FILES: usize = 10_000;
 
 /// How often the directory of one-shot jobs is looked through: once in so many ends.
 const ONCE_PRUNE_INTERVAL: u64 = 256;
+const _: () = assert!(ONCE_PRUNE_INTERVAL < MAX_ONCE_FILES as u64, "few more are there than are kept");
 
 /// The file with the latest nominal time of the files that were removed from its directory.
 const REMOVED: &str = "removed";

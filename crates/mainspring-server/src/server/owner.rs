@@ -35,6 +35,7 @@ use mainspring_exec::clock::{Moment, Reading, boot_time, follow};
 
 /// How many commands may wait for a place in a batch: four batches of them, some megabytes.
 const MAX_BACKLOG: usize = 4_096;
+const _: () = assert!(MAX_BATCH_OPERATIONS <= MAX_BACKLOG, "a batch can be filled with what waits");
 
 /// See the head of this file.
 pub(super) struct Owner {
@@ -245,6 +246,7 @@ impl Owner {
 
     /// The lease lasts from then on, and the store's clock showed this.
     fn is_renewed(&mut self, asked: Duration, reading: Option<Reading>) {
+        debug_assert!(asked <= boot_time(), "a store is asked before it answers");
         self.renewed = self.renewed.max(asked);
         reading.into_iter().for_each(follow);
     }

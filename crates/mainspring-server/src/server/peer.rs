@@ -58,6 +58,7 @@ const LISTENER_ROOM_BYTES: usize = 64 << 10;
 const BESIDE_FILE_BYTES: usize = 64;
 
 const _: () = assert!(MAX_APPLIED_FILES * BESIDE_FILE_BYTES < LISTENER_ROOM_BYTES);
+const _: () = assert!(READ_BYTES * 4 < MAX_REQUEST_BYTES, "the longest request is read to its end");
 
 /// What is known of the next line in what was read. No byte is looked at twice, however slowly the others
 /// come.
@@ -228,6 +229,8 @@ impl Peer {
     /// Reads what is there, if there may be anything. What `buffer` holds does not matter; it is
     /// [`READ_BYTES`] long.
     pub(super) fn read(&mut self, buffer: &mut [u8], now: Moment) {
+        debug_assert_eq!(buffer.len(), READ_BYTES);
+        debug_assert!(self.start <= self.unread.len(), "what was taken had been read");
         self.taken_count = 0;
         self.unread.drain(..self.start);
         self.line = match self.line {
@@ -270,6 +273,7 @@ impl Peer {
         if self.is_full() || 0 < self.asking_count || MAX_REQUESTS_PER_TURN <= self.taken_count {
             return None;
         }
+        debug_assert_eq!(self.unread[end], b'\n', "a request is a line");
         let asked = IdentifiedRequest::read(&self.unread[self.start..end]);
         (self.start, self.line) = (end + 1, Line::NotBefore(end + 1));
         self.taken_count += 1;
@@ -319,6 +323,7 @@ impl Peer {
     }
 
     pub(super) fn is_over(&self) -> bool {
+        debug_assert!(self.waited_count <= self.awaited_count, "the end of a run is an answer");
         let has_nothing_to_come = self.awaited_count == 0
             && self.asking_count == 0
             && self.feed.is_none()

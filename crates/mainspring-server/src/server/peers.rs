@@ -147,6 +147,7 @@ impl Peers {
             let Ok(mut peer) = Peer::new(self.last_number, stream, bucket, now) else { continue };
             if self.has_room(now) {
                 self.peers.push(peer);
+                debug_assert!(self.client_count() <= MAX_CONNECTIONS, "a connection has its room");
             } else {
                 let message = format!("there are {MAX_CONNECTIONS} connections already, which is the limit");
                 peer.say(message, now);
@@ -202,7 +203,11 @@ impl Peers {
 
     /// Whether there is room for another connection, if need be in the place of an idle one.
     fn has_room(&mut self, now: Moment) -> bool {
-        self.peers.iter().filter(|peer| !peer.is_listener).count() < MAX_CONNECTIONS || self.drop_idle(now)
+        self.client_count() < MAX_CONNECTIONS || self.drop_idle(now)
+    }
+
+    fn client_count(&self) -> usize {
+        self.peers.iter().filter(|peer| !peer.is_listener).count()
     }
 
     /// Ends the connection that has been idle longest. Returns whether there was one.
@@ -235,6 +240,7 @@ impl Peers {
 
     /// The connection with a number, if it is still there.
     pub(super) fn get(&mut self, number: u64) -> Option<&mut Peer> {
+        debug_assert!(number <= self.last_number, "{number} is the number of a connection");
         self.peers.iter_mut().find(|peer| peer.number == number)
     }
 

@@ -17,8 +17,8 @@ use std::slice;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunPhase, RunState,
-    WorkerId,
+    AuditQuery, Cause, Command, Cursor, JobName, MAX_PAGE, OnceId, Order, Reader, Run, RunKey, RunPhase,
+    RunState, WorkerId,
 };
 
 use mainspring_file::hook;
@@ -44,6 +44,8 @@ const MAX_UNSTARTED: usize = 100 * UNSTARTED_ROWS;
 
 /// How many of them are read at once: in nearly all jobs the latest has started.
 const UNSTARTED_ROWS: usize = 100;
+const _: () = assert!(UNSTARTED_ROWS <= MAX_PAGE, "a store gives as many as it is asked for");
+const _: () = assert!(MAX_UNSTARTED.is_multiple_of(UNSTARTED_ROWS), "the limit is met, and not passed over");
 
 /// What is asked of the history. `members` are the jobs of the group that is asked for.
 ///
@@ -109,6 +111,7 @@ pub(super) fn history(
     local: ProgressTable,
 ) -> NextResult {
     let runs = reader.find(query).map_err(store_failed)?;
+    debug_assert!(runs.len() <= query.limit, "a store gives no more than it is asked for");
     if let (true, Some(name)) = (runs.is_empty(), unknown) {
         check_known(reader, name)?;
     }

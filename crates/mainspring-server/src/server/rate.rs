@@ -72,6 +72,7 @@ impl Bucket {
         self.looked = now;
         let rest = self.credit.checked_sub(self.cost);
         self.credit = rest.unwrap_or(self.credit);
+        debug_assert!(self.credit <= BURST, "a bucket holds what one second gives");
         rest.is_some()
     }
 }

@@ -30,6 +30,7 @@ pub(super) fn wait_max(start: &Start) -> Duration {
 
 /// How often, if nothing ends.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+const _: () = assert!(RETRY_INTERVAL.as_nanos() < MAX_WAIT.as_nanos(), "each start is tried again");
 
 /// The starts that wait, the oldest first.
 #[derive(Debug, Default)]
@@ -41,6 +42,8 @@ pub(super) struct StartBacklog {
 impl StartBacklog {
     /// Adds a start that has waited since then.
     pub(super) fn add(&mut self, start: Start, since: Moment, now: Moment) {
+        let is_other = |(other, _): &(Start, _)| (&other.key, other.attempt) != (&start.key, start.attempt);
+        debug_assert!(self.starts.iter().all(is_other), "an attempt waits once");
         self.starts.push((start, since));
         self.tried = Some(now);
     }

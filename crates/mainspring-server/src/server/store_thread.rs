@@ -173,7 +173,10 @@ impl StoreThread {
 
     fn take(&mut self, order: Order) -> Result<(), StoreError> {
         match order {
-            Order::Commit(batch) => self.batches.push_back(batch),
+            Order::Commit(batch) => {
+                debug_assert!(self.batches.back().is_none_or(|last| last.number < batch.number));
+                self.batches.push_back(batch);
+            }
             Order::Again => self.is_full = false,
             Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
                 (asked, Ok(renewed)) if renewed.lasts.is_some() => {
@@ -221,6 +224,7 @@ impl StoreThread {
         let Some(batch) = self.batches.front() else { return Ok(()) };
         let asked = boot_time();
         let committed = self.store.commit(self.lease, batch).and_then(|Commit { answers, now, .. }| {
+            debug_assert_eq!(answers.len(), batch.operations.len(), "each operation has an answer");
             let (number, reading) = (batch.number, read(now, asked));
             // Where these cannot be read the batch is sent again, which writes nothing.
             let holders = Holder::of_batch(&mut *self.store, batch, &answers)?;
@@ -306,6 +310,7 @@ pub(super) fn check_batch(batch: JobName) -> Load {
 fn page<T>(read: Result<Vec<T>, StoreError>, limit: usize) -> Result<(Vec<T>, bool), StoreError> {
     match read {
         Ok(rows) => {
+            debug_assert!(rows.len() <= limit, "a store gives no more than it is asked for");
             let is_complete = rows.len() < limit.min(MAX_PAGE);
             Ok((rows, is_complete))
         }

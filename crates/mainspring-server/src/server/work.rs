@@ -171,6 +171,7 @@ impl Work {
         log: &mut Log<File>,
     ) -> Vec<AttemptEnd> {
         let attempted = (start.key.clone(), start.attempt);
+        debug_assert!(!self.started.contains_key(&attempted), "an attempt is started once");
         if self.is_ending && !self.is_elsewhere() {
             return self.end_all(vec![end_of(attempted, Outcome::Returned)]);
         }
@@ -192,8 +193,7 @@ impl Work {
                 let line = of_attempt(now.wall, &attempted, Kind::Start, text);
                 log.line(Line { cause, due, lateness: Some(lateness), ..line });
                 let started = StartedAttempt { cause: start.cause, due: start.due, keep, progress: None };
-                let replaced = self.started.insert(attempted, started);
-                debug_assert!(replaced.is_none(), "an attempt is started once");
+                self.started.insert(attempted, started);
                 if start.cause != Cause::Once {
                     self.latest.insert(start.key.job.clone(), start.key.clone());
                 }

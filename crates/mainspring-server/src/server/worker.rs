@@ -91,7 +91,10 @@ pub struct MemberLease {
 impl MemberLease {
     /// It was renewed by a question that was sent at this boot time.
     pub fn renewed_at(&self, sent: Duration) {
-        self.renewed_ns.store(nanoseconds(sent).max(1), Ordering::SeqCst);
+        debug_assert!(sent <= boot_time(), "a question is sent before its answer is here");
+        let renewed_ns = nanoseconds(sent).max(1);
+        let before_ns = self.renewed_ns.swap(renewed_ns, Ordering::SeqCst);
+        debug_assert!(before_ns <= renewed_ns, "a lease is renewed by later and later questions");
     }
 
     /// The loop turns. It does with each news at least.
@@ -326,6 +329,7 @@ impl WorkerLoop {
     fn keep_lease(&mut self, now: Moment) {
         if self.is_lost {
             if self.work.running_count() == 0 {
+                debug_assert!(self.withheld.is_empty(), "what was withheld is another's");
                 self.is_lost = false;
                 self.order(WorkerOrder::Empty(Vec::new()));
             }
@@ -447,6 +451,7 @@ impl WorkerLoop {
     }
 
     fn finish(mut self, now: Moment) -> Result<(), Error> {
+        debug_assert!(self.withheld.is_empty(), "what was withheld was given back");
         let running = self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
         self.order(WorkerOrder::Empty(running));

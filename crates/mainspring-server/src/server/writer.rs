@@ -44,6 +44,10 @@ const PATIENCE: Duration = Duration::from_millis(1);
 /// So many operations are written within [`PATIENCE`]. While more are, the loop hears what else comes: it is
 /// worth a batch of its own.
 const PROMPT: usize = 128;
+const _: () =
+    assert!(PROMPT < WORTHWHILE, "what is worth a batch of its own is more than the loop waits for");
+const _: () = assert!(SPIN.as_nanos() < PATIENCE.as_nanos());
+const _: () = assert!(PATIENCE.as_nanos() < LATE.as_nanos());
 
 /// How often a batch is tried again for which the disk has no room.
 const ROOM_WAIT: Duration = Duration::from_secs(1);
@@ -146,7 +150,12 @@ impl Writer {
 
     /// How many batches will be on disk when all that is decided now is; of what waits for a place, one.
     pub(super) fn needed_count(&self) -> u64 {
-        self.committed_count + self.in_flight.len() as u64 + u64::from(self.has_more)
+        self.given_count() + u64::from(self.has_more)
+    }
+
+    /// How many batches were given.
+    fn given_count(&self) -> u64 {
+        self.committed_count + self.in_flight.len() as u64
     }
 
     /// Whether all that was decided is on disk.
@@ -162,6 +171,11 @@ impl Writer {
     pub(super) fn commit(&mut self, batch: Batch, now: Moment) {
         debug_assert!(self.in_flight.len() < MAX_IN_FLIGHT, "no more batches are on their way than may be");
         debug_assert!(!batch.operations.is_empty(), "a batch has something to write");
+        debug_assert_eq!(
+            batch.number,
+            self.given_count() + 1,
+            "batches are given in the order of their numbers"
+        );
         self.in_flight.push_back(now);
         self.is_prompt = batch.operations.len() <= PROMPT;
         self.order(Order::Commit(batch));
@@ -169,6 +183,7 @@ impl Writer {
 
     /// Has the batch tried again that the store was too full for.
     pub(super) fn again(&mut self, now: Moment) {
+        debug_assert!(self.is_full(), "a batch is tried again that found no room");
         self.tried = Some(now);
         self.order(Order::Again);
     }
@@ -218,15 +233,17 @@ impl Writer {
     pub(super) fn next_report(&mut self, now: Moment) -> Option<Report> {
         let report = self.early.take().or_else(|| self.reports.try_recv().ok())?;
         match &report {
-            Report::Committed { .. } => {
+            Report::Committed { number, .. } => {
                 let given = self.in_flight.pop_front();
                 debug_assert!(given.is_some(), "what is on disk was given");
                 given.into_iter().for_each(|given| self.commits.add(Moment::now().since(given)));
                 self.committed_count += 1;
+                debug_assert_eq!(*number, self.committed_count, "batches are on disk in their order");
                 (self.delay, self.tried) = (Delay::None, None);
             }
             Report::Busy => self.delay = Delay::Busy,
             Report::Full => {
+                debug_assert!(!self.is_idle(), "what finds no room was given");
                 self.delay = Delay::Full;
                 self.tried.get_or_insert(now);
             }
