@@ -88,6 +88,8 @@ impl Life {
         for (key, attempt) in unbegun.map(|(attempted, _)| attempted.clone()).collect::<Vec<_>>() {
             self.report(AttemptEnd::new(key, attempt, Outcome::Returned));
         }
+        let is_left = |(attempted, end): (_, &Option<_>)| end.is_some() || running.contains(attempted);
+        debug_assert!(self.attempts.iter().all(is_left), "what has not begun is given back");
     }
 
     /// These are its own by the records. What has ended and is not among them is on record; of what is among

@@ -190,6 +190,7 @@ impl Membership {
                 // It goes with the next renewal.
                 Ok(WorkerOrder::Progress(text)) => self.member.state.progress = text,
                 Ok(WorkerOrder::Leave) => {
+                    debug_assert!(self.leaves.is_none(), "a loop leaves once");
                     self.leaves = Some(Moment::now());
                     (self.member.state.is_leaving, self.has_changed) = (true, true);
                 }
@@ -279,6 +280,7 @@ impl Membership {
     fn carry_out(&mut self, orders: WorkerOrders, after: u64) -> bool {
         let Some(life) = &mut self.life else { return false };
         let WorkerOrders { assignments: assigned, kills, read, plan: _ } = orders;
+        debug_assert!(assigned.is_sorted_by_key(|each| each.number), "orders come in their order");
         let has_more = MAX_PAGE <= assigned.len();
         let is_all = after == 0 && !has_more;
         let (mut own, mut has_news) = (HashSet::new(), false);

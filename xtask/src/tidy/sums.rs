@@ -74,7 +74,7 @@ const ROWS: [Row; 12] = [
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back.
-    Row { crates: &["mainspring-cluster"], lines: 1_884, goal: 1_800, assertions: 0 },
+    Row { crates: &["mainspring-cluster"], lines: 1_888, goal: 1_800, assertions: 15 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
     Row { crates: &["mainspring-web"], lines: 7_915, goal: 4_900, assertions: 5 },
