@@ -322,7 +322,10 @@ impl Members {
         let sql =
             "SELECT job, nominal, series, attempt, assigned, document FROM mainspring.orders($1, $2, $3)";
         let values = [of(id), Value::Int(number(after)), page(limit.min(MAX_PAGE))];
-        orders(id, &self.connection.call("read orders", sql, &values)?)
+        let read = orders(id, &self.connection.call("read orders", sql, &values)?)?;
+        debug_assert!(read.assignments.len() <= limit.min(MAX_PAGE));
+        debug_assert!(read.assignments.iter().all(|each| after < each.number), "these are known already");
+        Ok(read)
     }
 
     /// Asks a worker to end an attempt, and tells it. It is asked until the attempt has ended. Says whether
@@ -356,6 +359,8 @@ impl Members {
     /// # Errors
     /// `Fenced` when it was declared lost, or has left; `Unknown` if they may be there: send them again.
     pub fn report(&mut self, id: WorkerId, reports: &[Report]) -> Result<(), StoreError> {
+        debug_assert!(reports.iter().all(|report| report.worker == id), "a worker reports its own ends");
+        debug_assert!(reports.is_sorted_by_key(|report| report.number), "reports come in their order");
         let sql = "SELECT mainspring.report($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let numbers = |of: fn(&Report) -> i64| Value::Ints(reports.iter().map(of).collect());
         let outcome = |report: &Report| kept(&report.end.outcome.to_string()).into_owned();

@@ -22,8 +22,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Assignment, Batch, Commit, Lease, OnceId, Operation, Owner, Renewal, RunKey, Store, StoreError, Takeover,
-    WorkerId,
+    Assignment, Batch, Commit, Lease, MAX_BATCH_OPERATIONS, OnceId, Operation, Owner, Renewal, RunKey, Store,
+    StoreError, Takeover, WorkerId,
 };
 use tokio_postgres::Row;
 
@@ -317,6 +317,8 @@ impl Store for PostgresStore {
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
+        debug_assert!(!batch.operations.is_empty(), "a batch has something to write");
+        debug_assert!(batch.operations.len() <= MAX_BATCH_OPERATIONS, "a batch keeps its limit");
         let [epoch, token] = self.fence_values(lease)?;
         let [kinds, lasts, operations, workers] = self.batch_values(lease, batch);
         let number_of_batch = Value::Int(mainspring_rows::number(batch.number));

@@ -24,7 +24,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mainspring_job::{Answer, Batch, Commit, Lease, Owner, Renewal, Store, StoreError, Takeover};
+use mainspring_job::{
+    Answer, Batch, Commit, Lease, MAX_BATCH_OPERATIONS, Owner, Renewal, Store, StoreError, Takeover,
+};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use super::connection::connected;
@@ -169,6 +171,8 @@ impl SqliteStore {
     }
 
     fn commit_batch(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
+        debug_assert!(!batch.operations.is_empty(), "a batch has something to write");
+        debug_assert!(batch.operations.len() <= MAX_BATCH_OPERATIONS, "a batch keeps its limit");
         within_transaction(&self.connection, |connection| {
             let (number, answers) = owned(connection, lease)?;
             match mainspring_rows::number(batch.number) - number {
