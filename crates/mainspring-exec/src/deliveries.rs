@@ -152,6 +152,7 @@ impl<K: PartialEq> Deliveries<K> {
         self.next_number += 1;
         let sequence = sequence.map(|sequence| (sequence, Some(thread)));
         self.under_way.push(UnderWay { number, key, started: now, is_reported: false, sequence });
+        debug_assert!(self.under_way.len() <= self.capacity);
         Ok(())
     }
 
@@ -201,6 +202,7 @@ impl<K: PartialEq> Deliveries<K> {
 
 impl<K> UnderWay<K> {
     fn give_up(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        debug_assert!(!self.is_reported, "the end of a delivery is told once");
         self.is_reported = true;
         let end = End {
             outcome: Some(Outcome::NoAnswer("it was given up before an answer came".to_owned())),

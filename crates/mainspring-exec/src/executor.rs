@@ -147,6 +147,7 @@ impl<K: PartialEq> Executor<K> {
         key: K,
         now: Moment,
     ) -> Result<u32, StartRefusal> {
+        debug_assert!(self.runs.iter().all(|timed| *timed.run.key() != key), "an attempt is started once");
         if self.is_full() {
             return Err(StartRefusal::Full(self.capacity));
         }
@@ -161,6 +162,7 @@ impl<K: PartialEq> Executor<K> {
         }
         self.last_number += 1;
         self.runs.push(TimedRun { number: self.last_number, run, armed: None });
+        debug_assert!(self.runs.len() <= self.capacity);
         self.arm(now);
         Ok(pid)
     }
@@ -218,6 +220,8 @@ impl<K: PartialEq> Executor<K> {
         for TimedRun { number, run, armed } in &mut self.runs {
             self.waits.arm(armed, run.deadline(), *number, now);
         }
+        let armed_count = self.runs.iter().filter(|timed| timed.armed.is_some()).count();
+        debug_assert_eq!(self.waits.len(), armed_count, "each wait is that of a run");
     }
 
     /// The number of runs that are not over.

@@ -99,6 +99,7 @@ impl LineSplitter {
         let end = end_of_whole_characters(&self.begun);
         self.kept.push_str(&String::from_utf8_lossy(&self.begun[..end]));
         self.begun.drain(..end);
+        debug_assert!(self.begun.len() < 4, "what has begun is less than a character");
     }
 
     /// What has begun does not go on.
@@ -116,6 +117,7 @@ impl LineSplitter {
             start = end;
         }
         self.kept.drain(..start);
+        debug_assert!(self.kept.len() <= MAX_OUTPUT_LINE_BYTES, "what is kept fits into a piece");
     }
 }
 

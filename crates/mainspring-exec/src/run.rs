@@ -353,6 +353,10 @@ impl<K> Run<K> {
     }
 
     fn carry_out(&mut self, killing: Killing) {
+        debug_assert!(
+            self.killing.is_none_or(|before| before.step_index < killing.step_index),
+            "the steps of a kill follow each other"
+        );
         if let Some(step) = self.kill.step(killing.step_index) {
             self.send(step.signal);
             // A stopped process sees a signal only when it is continued.
@@ -381,6 +385,7 @@ impl<K> Run<K> {
     }
 
     fn report_end(&mut self, outcome: Option<Outcome>, at: Moment, reports: &mut dyn Reports<K>) {
+        debug_assert!(!self.end_is_reported, "the end of a run is told once");
         self.end_is_reported = true;
         let end = End {
             is_success: outcome == Some(Outcome::Exited(0)),

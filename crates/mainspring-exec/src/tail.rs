@@ -110,6 +110,9 @@ impl Tail {
                 self.drop_torn_line(stream);
             }
         }
+        let held: usize = self.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+        debug_assert_eq!(held, self.bytes, "the bytes of all chunks are counted");
+        debug_assert!(self.bytes <= self.bytes_max, "no more is kept than may be");
         let left_out = std::mem::take(&mut self.left_out);
         if 0 < left_out.bytes {
             each(Stream::Note, &Piece::line(left_out.note()));

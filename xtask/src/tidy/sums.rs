@@ -32,8 +32,8 @@ struct Row {
     assertions: usize,
 }
 
-// A row is raised by the lines of its assertions: 64 of the server, 4 of mainspring-cluster, 11 of the stores, 17 of
-// processes, 21 of jobs and 13 of the web.
+// A row is raised by the lines of its assertions: 64 of the server, 4 of mainspring-cluster, 11 of the
+// stores, 16 of processes and 21 of jobs.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out.
@@ -55,9 +55,9 @@ const ROWS: [Row; 12] = [
     // notification needs of a machine is looked for.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_710,
+        lines: 11_726,
         goal: 6_800,
-        assertions: 6,
+        assertions: 17,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows.
     Row { crates: &["mainspring-import"], lines: 3_841, goal: 3_600, assertions: 4 },
