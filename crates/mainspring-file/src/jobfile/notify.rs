@@ -79,7 +79,7 @@ pub const KEYS: &[HookKey] = &[
         name: "mail_headers",
         value: "a list of texts `Name: value`",
         default: "none",
-        says: "more headers of these mails, such as `From: ..`; one replaces the usual header of its name, and without a value leaves it out",
+        says: "more headers of these mails, such as `From: ..`; one replaces the usual header of its name, and without a value leaves it out; the user of a mail is put into `X-Cron-Env: <HOME={}>` and `<LOGNAME={}>`",
         read: |hook, value, faults| {
             hook.mail_headers = headers(value, faults)?;
             Some(())
