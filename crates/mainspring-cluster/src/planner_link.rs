@@ -54,8 +54,8 @@ const UNTOLD_LOOKS: u32 = 3;
 /// How many that were declared lost may come back. One is back with its next question to the database.
 const MAX_LOST: usize = 256;
 
-/// After how many ends the tables are vacuumed: some megabytes of rows that are gone. PostgreSQL looks once in
-/// a minute by itself.
+/// After how many ends the tables are vacuumed: some megabytes of rows that are gone. By itself PostgreSQL
+/// looks once in a minute.
 const VACUUM_COUNT: usize = 4_000;
 
 /// How long it is waited before a database is asked again that does not answer.

@@ -50,11 +50,10 @@ pub use copy::PostgresCopy;
 pub use inbox::{Entry, Inbox};
 pub use location::Location;
 pub use members::{
-    HeldPlan, Kill, LostWorker, Member, MemberState, Members, PlacedAssignment, PresentMember, Report,
-    WorkerOrders,
+    Kill, LostWorker, Member, MemberState, Members, PlacedAssignment, PresentMember, Report, WorkerOrders,
 };
 pub use outputs::Outputs;
-pub use reader::{HeldLease, PostgresReader};
+pub use reader::{HeldLease, HeldPlan, PostgresReader};
 pub use releases::Releases;
 pub use schema::{VERSION as FORMAT_VERSION, found, migrate, preview};
 pub use store::{Fence, Identity, LEASE, PostgresStore};

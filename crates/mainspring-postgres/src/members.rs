@@ -36,6 +36,7 @@ use tokio_postgres::Row;
 use super::connection::{Connection, WaitNotifier};
 use super::escape::{kept, read};
 use super::location::Location;
+use super::reader::HeldPlan;
 use super::row::small;
 use super::schema::{self, VERSION};
 use super::store::Fence;
@@ -152,15 +153,6 @@ pub struct WorkerOrders {
     pub read: Vec<(RunKey, u32)>,
     /// Who plans, if that is another server. Only a renewal says it.
     pub plan: Option<HeldPlan>,
-}
-
-/// That another server plans, as it was when this was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldPlan {
-    /// For people.
-    pub by: String,
-    /// How long its lease lasts without a renewal.
-    pub left: Duration,
 }
 
 /// How an attempt ended, as its worker says.

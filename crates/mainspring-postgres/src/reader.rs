@@ -30,6 +30,15 @@ pub struct HeldLease {
     pub progress_count: u64,
 }
 
+/// That another server plans, as it was when this was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldPlan {
+    /// For people.
+    pub by: String,
+    /// How long its lease lasts without a renewal.
+    pub left: Duration,
+}
+
 impl PostgresReader {
     /// The lease of the jobs.
     ///

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{JobName, Reader};
+use mainspring_job::{Job, JobName, Rate, Reader};
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{HealthWire, StatusWire};
@@ -79,6 +79,24 @@ impl PlannerStatus {
     pub(super) fn read(reader: &mut dyn Reader) -> PlannerStatus {
         let text = reader.planner_status().ok().flatten().unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// The group of a job that has a limit, with that.
+    pub(super) fn limit<'j>(&self, job: &'j Job) -> Option<(&'j JobName, u32)> {
+        let group = job.work.group.as_ref()?;
+        Some((group, *self.limits.get(group)?))
+    }
+
+    /// The rate by which nothing of a job's group may start now, and when the next may.
+    pub(super) fn full_rate(&self, job: &Job) -> Option<(Rate, Timestamp)> {
+        let (rate, until) = self.full_rates.get(job.work.group.as_ref()?)?;
+        Some((rate.parse().ok()?, *until))
+    }
+
+    /// Whether runs wait for the batch for which a job waits.
+    pub(super) fn awaits_batch(&self, job: &Job) -> bool {
+        let batch = job.work.policies.after_batch.as_ref();
+        batch.is_some_and(|batch| self.awaited_batches.contains(batch))
     }
 
     /// On which lines of their files definitions begin.

@@ -232,12 +232,8 @@ impl ReadOnlyBackend<'_> {
         let source_line = PlannerStatus::lines(self.reader).remove(&name);
         let planner = PlannerStatus::read(self.reader);
         let OpenRuns { load, in_the_way, waiting, waiting_count } = self.open_runs(&name)?;
-        let group = job.work.group.as_ref();
-        let full_rate = group.and_then(|group| planner.full_rates.get(group));
-        let group = match group.and_then(|group| Some((group, *planner.limits.get(group)?))) {
-            Some((group, limit)) => Some((limit, self.reader.running_of(group)?)),
-            None => None,
-        };
+        let running = |(group, limit)| Ok::<_, StoreError>((limit, self.reader.running_of(group)?));
+        let group = planner.limit(&job).map(running).transpose()?;
         let rows = JobRows {
             job: &job,
             mark: &record.mark,
@@ -245,13 +241,8 @@ impl ReadOnlyBackend<'_> {
             in_the_way,
             workers: self.workers()?,
             group,
-            full_rate: full_rate.and_then(|(rate, until)| Some((rate.parse().ok()?, *until))),
-            awaits_batch: job
-                .work
-                .policies
-                .after_batch
-                .as_ref()
-                .is_some_and(|batch| planner.awaited_batches.contains(batch)),
+            full_rate: planner.full_rate(&job),
+            awaits_batch: planner.awaits_batch(&job),
             has_crowded: planner.has_crowded,
             needs: needs(&job.work.action),
         };
@@ -259,8 +250,7 @@ impl ReadOnlyBackend<'_> {
         let holds = stopping.into_iter().chain(rows.holds(self.now));
         let holds = holds.map(|hold| describe::hold(&hold, &name)).collect();
         let wire = self.wire(job, &record, load, paused.as_ref());
-        let definition = record.text;
-        Ok(JobWire { definition, holds, waiting, waiting_count, source_line, ..wire })
+        Ok(JobWire { definition: record.text, holds, waiting, waiting_count, source_line, ..wire })
     }
 
     /// The open runs of a job. Of a folder that no server has none is open.
