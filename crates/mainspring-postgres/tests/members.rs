@@ -8,8 +8,8 @@ use mainspring_job::{
     Owner, Reader, Run, RunKey, RunPhase, RunState, Store, StoreError, WorkerId,
 };
 use mainspring_postgres::{
-    Fence, Kill, Location, LostWorker, Member, MemberState, Members, Outputs, PostgresReader, PostgresStore,
-    Report, WorkerOrders,
+    Fence, Kill, LEASE, Location, LostWorker, Member, MemberState, Members, Outputs, PostgresReader,
+    PostgresStore, Report, WorkerOrders,
 };
 
 use super::database::Database;
@@ -147,6 +147,10 @@ fn a_worker_is_listed_as_it_joined_and_as_it_renews_and_is_gone_when_it_leaves()
     assert_eq!((found.host.as_str(), found.is_leaving), ("web-1", false));
     assert!(LASTS < found.lapses_in && found.lapses_in <= LASTS + Duration::from_secs(1));
     let leaving = MemberState { is_leaving: true, capacity: 1, ..MemberState::default() };
+    let WorkerOrders { plan, .. } = pool.worker.renew(pool.id, &leaving, LASTS, 0).unwrap();
+    let plan = plan.expect("another server plans");
+    assert!(plan.by == "one" && plan.left <= LEASE, "{plan:?}");
+    pool.store.release(pool.lease).unwrap();
     assert_eq!(pool.worker.renew(pool.id, &leaving, LASTS, 0).unwrap(), WorkerOrders::default());
     let [found] = &pool.planner.list().unwrap()[..] else { panic!("it is there") };
     assert!(found.is_leaving && found.worker.labels.is_empty() && found.worker.capacity == 1);
