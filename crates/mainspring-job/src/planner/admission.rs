@@ -56,9 +56,8 @@ impl Planner {
         if let Some((state, reason)) = self.verdict(now, &live) {
             self.uncount(&live.run);
             let run = Run { state, ended: Some(now), reason: Some(reason.clone()), ..live.run };
-            let key = run.key.clone();
-            self.record_run(run);
-            return self.tell_of_unstarted(now, &key, state, reason);
+            self.record_run(run.clone());
+            return self.tell_of_unstarted(now, &run, state, reason);
         }
         live.run.state = RunState::Queued;
         live.open = Some(self.record_run(live.run.clone()));
@@ -164,16 +163,20 @@ impl Planner {
             self.keep_mark(&key.job);
             self.expect(&key.job);
         }
-        self.tell_of_unstarted(now, key, state, reason);
+        self.tell_of_unstarted(now, &live.run, state, reason);
     }
 
-    fn tell_of_unstarted(&mut self, now: Timestamp, key: &RunKey, state: RunState, reason: Reason) {
+    fn tell_of_unstarted(&mut self, now: Timestamp, run: &Run, state: RunState, reason: Reason) {
+        let key = &run.key;
         match state {
             RunState::SkippedOverlap => {
                 self.ledger.perform(Output::Note(Note::Skipped { key: key.clone(), reason }));
             }
             RunState::Missed => {
-                self.tell_of_missed(now, key, 1, &reason);
+                // A job of its name that came later is not concerned.
+                if run.cause != Cause::Once {
+                    self.tell_of_missed(now, key, 1, &reason);
+                }
                 self.ledger.perform(Output::Note(Note::Missed { key: key.clone(), count: 1, reason }));
             }
             _ => (),

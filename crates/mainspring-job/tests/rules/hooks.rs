@@ -97,6 +97,21 @@ fn a_run_that_waits_five_minutes_for_what_no_worker_has_is_told_once() {
 }
 
 #[test]
+fn a_job_is_not_told_of_a_one_shot_job_that_had_its_name_before() {
+    for (policies, passes) in [("on=gpu", Shell::live as fn(&mut Shell, &str)), ("misfire=none", Shell::wake)]
+    {
+        let mut shell = Shell::new("2026-01-01T00:59:30Z", Vec::new());
+        let once = Submission::new(at("2026-01-01T01:00:00Z"), work(policies)).with_name(name("j"));
+        assert!(matches!(shell.command(Command::Submit(once)), Reply::Submitted { .. }));
+        shell.apply(vec![hooked("j", "0 12 * * *", "")]);
+        shell.operations.clear();
+        passes(&mut shell, "2026-01-01T01:10:00Z");
+        assert_eq!(told(&mut shell), [] as [&str; 0], "{policies}");
+        assert!(shell.started.is_empty());
+    }
+}
+
+#[test]
 fn a_start_is_told_once_for_all_attempts_of_a_run() {
     let job = hooked("j", "0 1 * * *", "retry=1,backoff=1s");
     let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![job]);
