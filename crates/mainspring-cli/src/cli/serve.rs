@@ -130,8 +130,7 @@ pub struct ServeArgs {
     /// Time zone of jobs that name none [default: the system's]
     #[arg(long = "tz", value_name = "ZONE", value_parser = parse_zone)]
     pub zone: Option<TimeZone>,
-    /// Time that running jobs have at most after they are asked to end, until SIGKILL; 10s unless their
-    /// timeout has a grace
+    /// Time from SIGTERM to SIGKILL of running jobs, at most; 10s unless their timeout has a grace
     #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = parse_grace)]
     pub grace: Duration,
     /// Time that running jobs have after SIGTERM to end by themselves, before they are asked
