@@ -229,7 +229,9 @@ fn a_repeated_key_is_answered_with_the_name_of_the_job_that_has_it() {
     served.says(&again, 0, "never is there already, cancelled (it was withdrawn");
     let unnamed = served.json(&["at", due, "--key", "k3", "--json", "--", "true"]);
     let again = served.json(&["at", "+5h", "--key", "k3", "--json", "--", "true"]);
-    assert_eq!(unnamed["submitted"]["name"], again["duplicate"]["name"]);
+    for part in ["name", "due"] {
+        assert_eq!(unnamed["submitted"][part], again["duplicate"][part], "{part}: {again}");
+    }
     // Its key is kept as long as its run is.
     served.says(&["at", "now", "--name", "soon", "--key", "k4", "--", "true"], 0, "soon is due");
     served.running.wait_for(&["soon", "end    exit status 0"]);
