@@ -21,8 +21,6 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
@@ -140,34 +138,16 @@ fn own_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     })
 }
 
-/// How often a lock is tried, and how long it is waited between: a child of a server that was killed has its
-/// lock until it executes its program, which takes some milliseconds on a busy machine.
-const LOCK_TRIES: u32 = 50;
-const LOCK_WAIT: Duration = Duration::from_millis(10);
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a lock tells nobody that it is free, and decides nothing here"
-)]
-fn locked(path: &Path, mut file: File, how: FlockArg) -> Result<Flock<File>, DirectoryError> {
-    // Who only looks is told at once.
-    let tries = if how == FlockArg::LockExclusiveNonblock { LOCK_TRIES } else { 1 };
-    for _ in 0..tries {
-        match Flock::lock(file, how) {
-            Ok(lock) => return Ok(lock),
-            Err((held, Errno::EWOULDBLOCK)) => {
-                file = held;
-                thread::sleep(LOCK_WAIT);
-            }
-            Err((_, error)) => {
-                return Err(DirectoryError::Io { path: path.to_owned(), source: error.into() });
-            }
+fn locked(path: &Path, file: File, how: FlockArg) -> Result<Flock<File>, DirectoryError> {
+    Flock::lock(file, how).map_err(|(file, error)| match error {
+        Errno::EWOULDBLOCK => {
+            let mut holder = String::new();
+            // Who holds it is for people: it may be unreadable.
+            let _ = file.take(MAX_HOLDER_BYTES).read_to_string(&mut holder);
+            DirectoryError::Taken { path: path.to_owned(), holder: holder.trim().to_owned() }
         }
-    }
-    let mut holder = String::new();
-    // Who holds it is for people: it may be unreadable.
-    let _ = file.take(MAX_HOLDER_BYTES).read_to_string(&mut holder);
-    Err(DirectoryError::Taken { path: path.to_owned(), holder: holder.trim().to_owned() })
+        error => DirectoryError::Io { path: path.to_owned(), source: error.into() },
+    })
 }
 
 /// Says why a data folder cannot be used.
