@@ -123,6 +123,22 @@ impl Hold {
         [paused, quarantined, behind].into_iter().flatten()
     }
 
+    /// Why nothing of a group may start: its limit, with the runs that have the places, before its rate, with
+    /// when it opens.
+    pub(super) fn of_group<'r>(
+        run: &RunKey,
+        group: &JobName,
+        full: Option<(u32, impl Iterator<Item = &'r RunKey>)>,
+        full_rate: Option<(Rate, Timestamp)>,
+    ) -> Option<Hold> {
+        let (run, group) = (run.clone(), group.clone());
+        if let Some((limit, running)) = full {
+            let holders = running.take(MAX_HOLDERS).cloned().collect();
+            return Some(Hold::GroupFull { run, group, limit, holders });
+        }
+        full_rate.map(|(rate, until)| Hold::GroupRate { run, group, rate, until })
+    }
+
     /// The word for programs.
     pub const fn code(&self) -> &'static str {
         match self {

@@ -23,7 +23,7 @@
 use jiff::Timestamp;
 
 use super::Planner;
-use super::hold::{Hold, MAX_HOLDERS};
+use super::hold::Hold;
 use super::live::target;
 use super::run_slots::placement;
 use super::workers::Workers;
@@ -89,7 +89,10 @@ impl JobRows<'_> {
                 return Some(Hold::AfterBatch { run: run.key.clone(), batch });
             }
             let needs = work.policies.on.add_to(self.needs.clone()).at(target(run, work));
-            let full_group = self.full_group(&run.key);
+            let full = self.group.as_ref().filter(|(limit, running)| *limit as usize <= running.len());
+            let full = full.map(|(limit, running)| (*limit, running.iter()));
+            let full_group =
+                work.group.as_ref().and_then(|of| Hold::of_group(&run.key, of, full, self.full_rate));
             workers.why_no_slot(run.key.clone(), &needs, placement(work), full_group)
         };
         let run = run_in_the_way(job, in_the_way.iter(), slot);
@@ -97,18 +100,6 @@ impl JobRows<'_> {
         let is_due = job.timetable.next_after(mark.watermark).is_due(now);
         let crowded = (self.has_crowded && of_records.is_empty() && is_due).then_some(Hold::NoRoom);
         of_records.into_iter().chain(crowded).chain(why_no_time(job, mark)).chain(run).collect()
-    }
-
-    fn full_group(&self, run: &RunKey) -> Option<Hold> {
-        let (run, group) = (run.clone(), self.job.work.group.clone()?);
-        if let Some((limit, running)) = &self.group
-            && usize::try_from(*limit).unwrap_or(usize::MAX) <= running.len()
-        {
-            let holders = running.iter().take(MAX_HOLDERS).cloned().collect();
-            return Some(Hold::GroupFull { run, group, limit: *limit, holders });
-        }
-        let (rate, until) = self.full_rate?;
-        Some(Hold::GroupRate { run, group, rate, until })
     }
 }
 

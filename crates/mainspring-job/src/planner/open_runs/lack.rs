@@ -4,7 +4,7 @@
 //!
 //! Does not look at the runs before it in its admission queue.
 
-use super::super::hold::{Hold, MAX_HOLDERS};
+use super::super::hold::Hold;
 use super::super::live::Live;
 use super::OpenRuns;
 
@@ -17,14 +17,9 @@ impl OpenRuns {
             return Some(Hold::AfterBatch { run, batch });
         }
         let needs = live.needs.as_ref()?;
-        let full_group = live.work.group.clone().and_then(|group| {
-            let run = run.clone();
-            if let Some(limit) = self.slots.full_group(&group) {
-                let holders = self.slots.running_of(&group).take(MAX_HOLDERS).cloned().collect();
-                return Some(Hold::GroupFull { run, group, limit, holders });
-            }
-            let (rate, until) = self.slots.full_rate(&group)?;
-            Some(Hold::GroupRate { run, group, rate, until })
+        let full_group = live.work.group.as_ref().and_then(|group| {
+            let full = self.slots.full_group(group).map(|limit| (limit, self.slots.running_of(group)));
+            Hold::of_group(&run, group, full, self.slots.full_rate(group))
         });
         self.workers().why_no_slot(run, needs, self.slots.placement(&live.work), full_group)
     }
