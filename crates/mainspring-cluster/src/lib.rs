@@ -27,18 +27,18 @@
 pub mod candidate;
 pub mod execution;
 pub mod forwarded_command;
-pub mod lease_cache;
-pub mod release_watch;
 pub mod request_proxy;
 pub mod standby_socket;
 pub mod worker;
 
 mod document;
+mod lease_cache;
 mod life;
 mod membership;
 mod own_server;
 mod planner_inbox;
 mod planner_link;
+mod release_watch;
 mod remote_changes;
 mod reply_wait;
 mod streaming_requests;

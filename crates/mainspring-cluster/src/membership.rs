@@ -238,8 +238,8 @@ impl Membership {
             // What is its own is read whole by the clock alone, however often the worker changes.
             let (sent, after) = (boot_time(), if is_due { 0 } else { life.last_assigned });
             let begun = self.lease_cache.begin();
-            let mut orders = self.members.renew(life.id, &self.member.state, lasts, after)?;
-            self.lease_cache.see(begun, orders.plan.take());
+            let (orders, plan) = self.members.renew(life.id, &self.member.state, lasts, after)?;
+            self.lease_cache.see(begun, plan);
             self.has_changed = false;
             life.renewed = sent;
             self.link.lease.renewed_at(sent);
@@ -279,7 +279,7 @@ impl Membership {
     /// more. Returns whether there may be more.
     fn carry_out(&mut self, orders: WorkerOrders, after: u64) -> bool {
         let Some(life) = &mut self.life else { return false };
-        let WorkerOrders { assignments: assigned, kills, read, plan: _ } = orders;
+        let WorkerOrders { assignments: assigned, kills, read } = orders;
         debug_assert!(assigned.is_sorted_by_key(|each| each.number), "orders come in their order");
         let has_more = MAX_PAGE <= assigned.len();
         let is_all = after == 0 && !has_more;

@@ -151,8 +151,6 @@ pub struct WorkerOrders {
     pub kills: Vec<Kill>,
     /// Whose output somebody reads at another server: it is to be kept in the database, as it grows.
     pub read: Vec<(RunKey, u32)>,
-    /// Who plans, if that is another server. Only a renewal says it.
-    pub plan: Option<HeldPlan>,
 }
 
 /// How an attempt ended, as its worker says.
@@ -232,7 +230,7 @@ impl Members {
 
     /// Says that a worker is there, and how it is now. The planner is told if that is new, but for how many
     /// may wait there: that changes as runs end, of which it is told. Returns the first [`MAX_PAGE`] of its
-    /// [`orders`](Members::orders), and who plans.
+    /// [`orders`](Members::orders), and who plans if that is another server.
     ///
     /// # Errors
     /// `Fenced` when it was declared lost, or has left, or this program has become too old.
@@ -242,7 +240,7 @@ impl Members {
         state: &MemberState,
         lasts: Duration,
         after: u64,
-    ) -> Result<WorkerOrders, StoreError> {
+    ) -> Result<(WorkerOrders, Option<HeldPlan>), StoreError> {
         let sql = "WITH renewed AS (UPDATE mainspring.worker AS w SET labels = $1, capacity = $2, ahead = $3, is_leaving = $4,
                 renewed = clock_timestamp(), until = clock_timestamp() + $5 * interval '1 ms',
                 progress = $11, progress_count = w.progress_count + (w.progress <> $11)::int
@@ -267,7 +265,7 @@ impl Members {
         });
         let is_empty = first.get::<_, Option<&str>>(0).is_none();
         let orders = if is_empty { WorkerOrders::default() } else { orders(id, &rows)? };
-        Ok(WorkerOrders { plan, ..orders })
+        Ok((orders, plan))
     }
 
     /// The workers that are there, in the order in which they joined.

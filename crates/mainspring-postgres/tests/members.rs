@@ -124,7 +124,7 @@ pub(crate) fn workers_do_all(database: &Database, url: &str) {
     assert_eq!(pool.assigned(0).len(), 1);
     assert!(pool.planner.kill(&fence, id, &Kill { key: key(1), attempt: 1 }).unwrap());
     assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills.len(), 1);
-    let orders = pool.worker.renew(id, &MemberState::default(), LASTS, 0).unwrap();
+    let (orders, _) = pool.worker.renew(id, &MemberState::default(), LASTS, 0).unwrap();
     assert_eq!((orders.assignments.len(), orders.kills.len()), (1, 1));
     pool.worker.report(id, &[report(id, 1, 1)]).unwrap();
     assert_eq!(pool.planner.reporters().unwrap(), [id]);
@@ -147,11 +147,12 @@ fn a_worker_is_listed_as_it_joined_and_as_it_renews_and_is_gone_when_it_leaves()
     assert_eq!((found.host.as_str(), found.is_leaving), ("web-1", false));
     assert!(LASTS < found.lapses_in && found.lapses_in <= LASTS + Duration::from_secs(1));
     let leaving = MemberState { is_leaving: true, capacity: 1, ..MemberState::default() };
-    let WorkerOrders { plan, .. } = pool.worker.renew(pool.id, &leaving, LASTS, 0).unwrap();
+    let (orders, plan) = pool.worker.renew(pool.id, &leaving, LASTS, 0).unwrap();
     let plan = plan.expect("another server plans");
+    assert_eq!(orders, WorkerOrders::default());
     assert!(plan.by == "one" && plan.left <= LEASE, "{plan:?}");
     pool.store.release(pool.lease).unwrap();
-    assert_eq!(pool.worker.renew(pool.id, &leaving, LASTS, 0).unwrap(), WorkerOrders::default());
+    assert_eq!(pool.worker.renew(pool.id, &leaving, LASTS, 0).unwrap(), (WorkerOrders::default(), None));
     let [found] = &pool.planner.list().unwrap()[..] else { panic!("it is there") };
     assert!(found.is_leaving && found.worker.labels.is_empty() && found.worker.capacity == 1);
     // Progress is read as it was told last, and counted when it is another.

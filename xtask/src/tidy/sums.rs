@@ -52,8 +52,8 @@ const ROWS: [Row; 12] = [
     // a folder came from the store, which programs without SQLite do not have. By 348, as the store by 14
     // and the server by 143: each call that Linux alone has stands beside one of other systems. By 159: a
     // child borrows the server's memory until it executes its program, which halves the cost of a process.
-    // By 44: a mail of a crontab is that of Debian's cron, byte for byte. What a
-    // notification needs of a machine is looked for.
+    // By 44: a mail of a crontab is that of Debian's cron, byte for byte, and what a notification needs of a
+    // machine is looked for.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
         lines: 11_726,
