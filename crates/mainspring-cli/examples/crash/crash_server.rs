@@ -96,14 +96,17 @@ impl Running {
         let _ = kill(Pid::from_raw(self.0.id().cast_signed()), Signal::SIGTERM);
     }
 
-    /// SIGKILL. A server that has ended before without being asked is an error.
-    pub(crate) fn kill(&mut self) -> Result<(), String> {
-        let ended = self.0.try_wait().map_err(|error| error.to_string())?;
-        if let Some(status) = ended
-            && !status.success()
-        {
-            return Err(format!("the server ended by itself: {status}"));
+    /// A server that has ended without being asked is an error.
+    pub(crate) fn goes_on(&mut self) -> Result<(), String> {
+        match self.0.try_wait().map_err(|error| error.to_string())? {
+            Some(status) if !status.success() => Err(format!("the server ended by itself: {status}")),
+            _ => Ok(()),
         }
+    }
+
+    /// SIGKILL, while it goes on.
+    pub(crate) fn kill(&mut self) -> Result<(), String> {
+        self.goes_on()?;
         let _ = self.0.kill();
         self.0.wait().map(|_| ()).map_err(|error| error.to_string())
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::clients::{Clients, Submission};
 use crate::clock;
-use crate::crash_server::CrashServer;
+use crate::crash_server::{CrashServer, Running};
 use crate::jobs::JOBS;
 
 /// How long it may take until nothing is pending and nothing is open: far longer than any job here takes.
@@ -44,8 +44,8 @@ pub(crate) fn settle(
 ) -> Result<(Vec<Submission>, Vec<Record>), String> {
     outlast(served)?;
     served.write_jobs(Some(clock::now_ns()))?;
-    let running = served.start()?;
-    answers(served)?;
+    let mut running = served.start()?;
+    answers(served, &mut running)?;
     resume(served)?;
     let submissions = clients.finish()?;
     let mut waited_ms = 0;
@@ -78,7 +78,7 @@ pub(crate) fn resume(served: &CrashServer) -> Result<(), String> {
 /// have been too short for a job's first occurrence, and the judge complains of a job without any.
 fn outlast(served: &CrashServer) -> Result<(), String> {
     let mut running = served.start()?;
-    answers(served)?;
+    answers(served, &mut running)?;
     resume(served)?;
     for _ in 0..MAX_SETTLE_MS / INTERVAL_MS {
         if JOBS
@@ -102,8 +102,9 @@ fn has_record(served: &CrashServer, job: &str) -> Result<bool, String> {
 }
 
 /// Waits until the server answers.
-fn answers(served: &CrashServer) -> Result<(), String> {
+fn answers(served: &CrashServer, running: &mut Running) -> Result<(), String> {
     for _ in 0..MAX_SETTLE_MS / INTERVAL_MS {
+        running.goes_on()?;
         if served.ask(&["status"])?.status.success() {
             return Ok(());
         }
