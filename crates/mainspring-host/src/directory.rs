@@ -51,7 +51,7 @@ impl Directory {
     /// Makes the folder if it is not there, and takes it.
     ///
     /// # Errors
-    /// When another server holds it, or it cannot be made, trusted or written to.
+    /// When another server holds it, or commands look at it, or it cannot be made, trusted or written to.
     pub fn open(path: &Path) -> Result<Directory, DirectoryError> {
         let failed = |source: io::Error| DirectoryError::Io { path: path.to_owned(), source };
         let folder = make_folder(path).map_err(failed)?;
@@ -143,8 +143,10 @@ fn locked(path: &Path, file: File, how: FlockArg) -> Result<Flock<File>, Directo
         Errno::EWOULDBLOCK => {
             let mut holder = String::new();
             // Who holds it is for people: it may be unreadable.
-            let _ = file.take(MAX_HOLDER_BYTES).read_to_string(&mut holder);
-            DirectoryError::Taken { path: path.to_owned(), holder: holder.trim().to_owned() }
+            let _ = (&file).take(MAX_HOLDER_BYTES).read_to_string(&mut holder);
+            let is_looked_at = Flock::lock(file, FlockArg::LockSharedNonblock).is_ok();
+            let holder = (!is_looked_at).then(|| holder.trim().to_owned());
+            DirectoryError::Taken { path: path.to_owned(), holder }
         }
         error => DirectoryError::Io { path: path.to_owned(), source: error.into() },
     })
@@ -153,12 +155,12 @@ fn locked(path: &Path, file: File, how: FlockArg) -> Result<Flock<File>, Directo
 /// Says why a data folder cannot be used.
 #[derive(Debug)]
 pub enum DirectoryError {
-    /// Another server holds it.
+    /// Another server holds it, or commands that look at it.
     Taken {
         /// Which folder.
         path: PathBuf,
-        /// Who holds it, as far as it says; perhaps empty.
-        holder: String,
+        /// The server, as far as it says who it is; perhaps empty. `None` if commands look.
+        holder: Option<String>,
     },
     /// It cannot be made, opened or written to.
     Io {
@@ -172,11 +174,13 @@ pub enum DirectoryError {
 impl fmt::Display for DirectoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DirectoryError::Taken { path, holder } if holder.is_empty() => {
-                write!(f, "another program uses the data directory {}", path.display())
-            }
             DirectoryError::Taken { path, holder } => {
-                write!(f, "another program ({holder}) uses the data directory {}", path.display())
+                let who = match holder.as_deref() {
+                    None => "a command that looks",
+                    Some("") => "another program",
+                    Some(name) => &format!("another program ({name})"),
+                };
+                write!(f, "{who} uses the data directory {}", path.display())
             }
             DirectoryError::Io { path, .. } => {
                 write!(f, "cannot use the data directory {}", path.display())
@@ -206,8 +210,15 @@ mod tests {
         let Err(DirectoryError::Taken { holder, .. }) = Directory::open(&folder) else {
             panic!("it is taken")
         };
-        assert_eq!(holder, format!("process {}", std::process::id()));
+        assert_eq!(holder, Some(format!("process {}", std::process::id())));
         drop(first);
+        let (one, other) = (Directory::look(&folder), Directory::look(&folder));
+        assert!(one.is_ok() && other.is_ok(), "any number may look");
+        drop(other);
+        let error = Directory::open(&folder).expect_err("one still looks");
+        let text = format!("a command that looks uses the data directory {}", folder.display());
+        assert_eq!(error.to_string(), text);
+        drop(one);
         assert!(Directory::open(&folder).is_ok());
     }
 

@@ -14,8 +14,12 @@ use mainspring_exec::clock::boot_id;
 use mainspring_host::directory::{Directory, DirectoryError};
 pub use mainspring_host::sys::host_name;
 
-/// How often a data directory that is in use is tried again before that is an error.
-const MAX_TRIES: usize = 100;
+/// How long another server may have the data directory before that is an error: longer than a child of a
+/// server that was killed needs for its `exec`, until when it has the lock.
+const SERVER_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long commands may look at it: a large store is read whole by some of them.
+const COMMANDS_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long to wait in between.
 const TRY_INTERVAL: Duration = Duration::from_millis(10);
@@ -36,21 +40,43 @@ pub fn shared_owner() -> (Owner, String) {
     (Owner::new(format!("{} on {host}", alone.name)).with_machine_start(alone.machine_start), machine)
 }
 
-/// Takes the data directory, with a second's patience. A command that looks at it has it for a moment; and of
-/// a server that was killed, a child that has not come to its `exec` yet holds the lock a little longer.
+/// Takes the data directory, with patience: see the two constants.
 ///
 /// # Errors
 ///
 /// When another has it, or it cannot be used.
 pub fn take(data: &DataDirectory) -> Result<Directory, DirectoryError> {
-    for _ in 0..MAX_TRIES {
-        match Directory::open(data.directory()) {
-            Err(DirectoryError::Taken { .. }) => {}
-            other => return other,
+    let mut waited = Duration::ZERO;
+    loop {
+        let opened = Directory::open(data.directory());
+        let Err(DirectoryError::Taken { holder, .. }) = &opened else { return opened };
+        let patience = if holder.is_some() { SERVER_PATIENCE } else { COMMANDS_PATIENCE };
+        if patience <= waited || wait_for(&[], &[], Some(TRY_INTERVAL)).is_err() {
+            return opened;
         }
-        if wait_for(&[], &[], Some(TRY_INTERVAL)).is_err() {
-            break;
-        }
+        waited += TRY_INTERVAL;
     }
-    Directory::open(data.directory())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_server_waits_longer_for_commands_that_look_than_for_another_server() {
+        let folder = std::env::temp_dir().join(format!("mainspring-takeover-{}", std::process::id()));
+        let data = DataDirectory::find(Some(&folder));
+        let served = take(&data).unwrap();
+        assert!(matches!(take(&data), Err(DirectoryError::Taken { .. })));
+        drop(served);
+        let looking = Directory::look(&folder).unwrap();
+        let waiting = thread::Builder::new().name("server".to_owned()).spawn(move || take(&data)).unwrap();
+        wait_for(&[], &[], Some(SERVER_PATIENCE + SERVER_PATIENCE / 2)).unwrap();
+        assert!(!waiting.is_finished(), "it has not given up, and a command still looks");
+        drop(looking);
+        assert!(waiting.join().unwrap().is_ok());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -53,10 +53,10 @@ const ROWS: [Row; 12] = [
     // and the server by 143: each call that Linux alone has stands beside one of other systems. By 159: a
     // child borrows the server's memory until it executes its program, which halves the cost of a process.
     // By 44: a mail of a crontab is that of Debian's cron, byte for byte, and what a notification needs of a
-    // machine is looked for.
+    // machine is looked for. By 4: who starts is told that commands look at the data directory, not a server.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_726,
+        lines: 11_730,
         goal: 6_800,
         assertions: 17,
     },
@@ -71,7 +71,7 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 12_167, goal: 7_500, assertions: 47 },
+    Row { crates: &["mainspring-server"], lines: 12_168, goal: 7_500, assertions: 47 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back. By 85, as the stores by
