@@ -50,6 +50,25 @@ fn leave_out(told: &mut Value) {
     }
 }
 
+fn tell_alike(planner: &Member, other: &Member, questions: &[Vec<&str>]) {
+    for question in questions {
+        // The planner's word of itself comes a second later.
+        let mut both =
+            std::iter::repeat_with(|| [planner, other].map(|member| told(member, question))).take(100);
+        let same = both.any(|[one, two]| one == two);
+        let [one, two] = [planner, other].map(|member| told(member, question));
+        assert!(same, "{question:?}: {one:#} {two:#}");
+    }
+}
+
+/// The codes of the reasons that are shown of a job.
+fn codes(member: &Member, name: &str) -> String {
+    let told = told(member, &["show", name]);
+    let shown = ["job", "once", "found"].iter().find_map(|kind| told.get(kind)).unwrap();
+    let holds = shown["holds"].as_array().cloned().unwrap_or_default();
+    holds.iter().map(|hold| hold["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn a_server_that_does_not_plan_tells_what_the_planner_tells() {
     let Some((folder, database)) = prepared("alike") else { return };
@@ -64,31 +83,38 @@ fn a_server_that_does_not_plan_tells_what_the_planner_tells() {
     }
     // What changes something is done by way of the planner, and is told at once.
     other.says(&["pause", "paused", "--note", "for a while"], "");
-    other.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
+    other.says(&["at", "+1h", "--name", "later", "--policy", "batch=b", "--", "true"], "later");
+    other.says(&["at", "now", "--name", "last", "--policy", "after-batch=b", "--", "true"], "last");
+    other.says(&["at", "now", "--name", "lacks", "--policy", "on=eu", "--", "true"], "lacks");
+    other.says(&["at", "now", "--name", "ended", "--", "false"], "ended");
     let open = "SELECT string_agg(job || ' ' || state, ', ' ORDER BY job) FROM mainspring.open_run";
-    until(&database, open, "again scheduled, gpu queued, long running, waits queued");
+    let expected = "again scheduled, gpu queued, lacks queued, last queued, long running, waits queued";
+    until(&database, open, expected);
     write(&folder.join("broken.toml"), "[jobs.other]\nevery = 'often'\nshell = 'true'\n");
     planner.running.wait_for(&["broken.toml has problems"]);
     let mut questions: Vec<Vec<&str>> =
         [&["status"][..], &["list"], &["list", "--label", "team=web"], &["history"], &["list", "--pending"]]
             .map(<[&str]>::to_vec)
             .into();
-    let names = ["again", "follows", "gpu", "idle", "long", "other", "paused", "spent", "waits", "later"];
-    questions.extend(names.map(|name| vec!["show", name]));
-    for question in questions {
-        // The planner's word of itself comes a second later.
-        let mut both =
-            std::iter::repeat_with(|| [&planner, &other].map(|member| told(member, &question))).take(100);
-        let same = both.any(|[one, two]| one == two);
-        let [one, two] = [&planner, &other].map(|member| told(member, &question));
-        assert!(same, "{question:?}: {one:#} {two:#}");
+    let names = ["again", "follows", "gpu", "idle", "long", "other", "paused", "spent", "waits"];
+    let one_shots = ["later", "last", "lacks", "ended"].map(|name| vec!["show", name]);
+    questions.extend(names.map(|name| vec!["show", name]).into_iter().chain(one_shots.clone()));
+    tell_alike(&planner, &other, &questions);
+    for (name, code) in [
+        ("waits", "group_full"),
+        ("gpu", "unserved"),
+        ("long", "running"),
+        ("last", "after_batch"),
+        ("lacks", "unserved"),
+    ] {
+        assert!(codes(&other, name).contains(code), "{name}");
     }
-    for (job, code) in [("waits", "group_full"), ("gpu", "unserved"), ("long", "running")] {
-        assert!(
-            other.ask(&["show", job, "--json"]).stdout.contains(&format!("\"code\": \"{code}\"")),
-            "{job}"
-        );
-    }
+    other.says(&["pause", "--all"], "");
+    tell_alike(&planner, &other, &one_shots);
+    assert_eq!(codes(&other, "later"), "all_paused");
+    assert_eq!(codes(&other, "last"), "all_paused after_batch");
+    assert_eq!(codes(&other, "ended"), "");
+    other.says(&["resume", "--all"], "");
     other.says(&["status"], "broken.toml");
     // No server plans: what is known is told, and that.
     assert_eq!(planner.running.stop().0.code(), Some(0));

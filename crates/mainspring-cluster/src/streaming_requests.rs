@@ -257,7 +257,7 @@ mod tests {
             let key: RunKey = RUN.parse().unwrap();
             let planned = key.nominal;
             let run = RunWire::from(&Run::new(key, Cause::Request, state, planned, planned));
-            let found = FoundWire { planned, run, attempts: Vec::new() };
+            let found = FoundWire { planned, run, attempts: Vec::new(), holds: Vec::new() };
             serde_json::to_string(&Response::Found(Box::new(found))).unwrap()
         };
         let planned = serde_json::to_string(&Response::Planned { run: RUN.parse().unwrap() }).unwrap();

@@ -165,7 +165,7 @@ pub use output::{ApplyReport, Note, Output, Reply, Start};
 #[doc(inline)]
 #[doc(inline)]
 pub use planner::{
-    Hold, JobRows, Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION,
+    Hold, HoldRows, Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION,
     MAX_WAITING_REQUESTS, PROBATION, Planner, UNSERVED_PATIENCE, preview, rewind_preview,
 };
 #[doc(inline)]

@@ -116,7 +116,7 @@ pub use command::MAX_WAITING_REQUESTS;
 pub use followers::MAX_FOLLOWERS;
 #[doc(inline)]
 pub use hold::Hold;
-pub use holds::JobRows;
+pub use holds::HoldRows;
 #[doc(inline)]
 pub use limits::Limits;
 #[doc(inline)]

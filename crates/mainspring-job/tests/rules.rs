@@ -17,6 +17,7 @@ mod lateness;
 mod lead;
 mod lookahead;
 mod names;
+mod one_shot_holds;
 mod order;
 mod pause;
 mod quarantine;
@@ -38,10 +39,11 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
     Action, ApplyReport, AttemptEnd, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure,
-    Group, Hold, Holder, Input, Job, JobName, JobRows, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION,
-    MemoryStore, Needs, Note, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query,
-    Rate, Reader, Reason, Refusal, Reply, Run, RunRequest, RunState, Scope, Start, Store, Submission,
-    Takeover, Ticket, Timetable, Work, Worker, WorkerEvent, WorkerId, preview, rewind_preview,
+    Group, Hold, HoldRows, Holder, Input, Job, JobName, Lease, Limits, MAX_BATCH_OPERATIONS,
+    MAX_ON_PROBATION, MemoryStore, Needs, Note, OnceId, Operation, Outcome, Output, Owner, PauseTerms,
+    Planner, Prune, Query, Rate, Reader, Reason, Refusal, Reply, Run, RunRequest, RunState, Scope, Start,
+    Store, Submission, Takeover, Ticket, Timetable, Work, Worker, WorkerEvent, WorkerId, preview,
+    rewind_preview,
 };
 
 use shell::{Shell, at, job, name, work};

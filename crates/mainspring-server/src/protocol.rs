@@ -299,6 +299,9 @@ pub struct OnceWire {
     /// The definition as a table of a job file; not in `list`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
+    /// Each reason why it does not run now; in `show` alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<HoldWire>,
 }
 
 /// A run, or several that did not run in one record.

@@ -95,6 +95,7 @@ mod start_backlog;
 pub mod start_pause;
 mod stop;
 mod store_contents;
+mod store_holds;
 mod store_thread;
 pub mod unawaited;
 mod views;

@@ -603,6 +603,8 @@ export interface Once {
   /** The definition as a table of a job file; not in `list`. */
   definition?: string;
   due: Instant;
+  /** Each reason why it does not run now; in `show` alone. */
+  holds?: { code: string; ends: string; why: string }[];
   /** Its address; cancelling takes a name as well. */
   id: string;
   key: string | null;
@@ -895,6 +897,8 @@ export interface RunDetail {
   /** How long it took. */
   duration_ms: number | null;
   ended: Instant | null;
+  /** Each reason why it does not start now, and what ends it; left out if there is none. */
+  holds?: { code: string; ends: string; why: string }[];
   /** The machine of the server where its last attempt runs or ran, or that it waits for; left out where
    * servers do not share a database, and for those that are long gone. */
   host?: string;
@@ -937,8 +941,6 @@ export interface RunDetail {
   state: RunState;
   /** The median of the job, for a run that is running. */
   usual_ms: number | null;
-  /** Why it did not start when it was due, in order. */
-  waits: { code: string; from: Instant; text: string; until: Instant | null }[];
   /** The zone of its job. */
   zone: string;
 }

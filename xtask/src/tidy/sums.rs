@@ -46,8 +46,9 @@ const ROWS: [Row; 12] = [
     // Raised by 53: an end is as old as it is, and what ran at a worker that lives has not killed it. By 3
     // for the progress of runs, as other rows were, and by 11 for a worker that has left. By 233, and the
     // rows below by 49: batches, for which runs wait. By 44, as the server by 24: each server of a pool tells
-    // that a job waits for a rate, a batch or room. By 3: a job hears of no one-shot job.
-    Row { crates: &["mainspring-job", "mainspring-model"], lines: 12_112, goal: 7_700, assertions: 75 },
+    // that a job waits for a rate, a batch or room. By 3: a job hears of no one-shot job. By 54, as the
+    // server by 109 and the commands by 18: a run that waits says why, also of a one-shot job, by rows too.
+    Row { crates: &["mainspring-job", "mainspring-model"], lines: 12_166, goal: 7_700, assertions: 75 },
     // Raised: notifications that the loop has not read are one. A group in a job file has a rate. The lock of
     // a folder came from the store, which programs without SQLite do not have. By 348, as the store by 14
     // and the server by 143: each call that Linux alone has stands beside one of other systems. By 159: a
@@ -71,7 +72,7 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 12_168, goal: 7_500, assertions: 47 },
+    Row { crates: &["mainspring-server"], lines: 12_277, goal: 7_500, assertions: 47 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back. By 85, as the stores by
@@ -79,14 +80,14 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-cluster"], lines: 1_973, goal: 1_800, assertions: 15 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
-    Row { crates: &["mainspring-web"], lines: 7_915, goal: 4_900, assertions: 5 },
+    Row { crates: &["mainspring-web"], lines: 7_903, goal: 4_900, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
     Row { crates: &["mainspring-embed"], lines: 4_520, goal: 2_600, assertions: 0 },
-    Row { crates: &["mainspring-cli"], lines: 7_016, goal: 5_600, assertions: 4 },
+    Row { crates: &["mainspring-cli"], lines: 7_034, goal: 5_600, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.

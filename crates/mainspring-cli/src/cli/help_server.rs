@@ -147,7 +147,7 @@ Examples:
 
 pub(super) const SHOW: &str = "\
 Shown are a job's triggers, policies and state, its last run, and its definition as a table of a job
-file; or a pending job of `at`.
+file. Of a job of `at` it is that job while it is pending, and then its last run. What waits says why.
 
 Examples:
   mainspring show backup

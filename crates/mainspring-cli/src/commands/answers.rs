@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::cluster_text::{planner_text, servers_text};
 use super::duplicate_text::duplicate_text;
-use super::job_text::{job_text, with_progress};
-use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when};
+use super::job_text::{found_text, job_text, once_text, with_progress};
+use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when, why};
 use super::{print, print_json, print_painted};
 use crate::cli::serve::AskArgs;
 use crate::client::{Address, Client};
@@ -17,7 +17,6 @@ use crate::table::{Column, table};
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_host::directory::DirectoryError;
-use mainspring_job::RunState;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::{PROGRAM, counted, say};
@@ -92,7 +91,6 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Done(_)
         | Response::Health(_)
         | Response::Recounted(_)
-        | Response::Found(_)
         | Response::Stats(_)
         | Response::LoginCode(_)
         | Response::Metrics(_)
@@ -103,6 +101,7 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Pending { pending, .. } => jobs_text(&[], pending, view),
         Response::Job(job) => job_text(job, view),
         Response::Once(once) => once_text(once, view),
+        Response::Found(found) => found_text(found, view),
         Response::Runs { runs, cursor } => runs_text(runs, view) + &rest_text(cursor.as_ref(), runs.len()),
         Response::Audit { rows, before } => audit_text(rows, view) + &rest_text(before.as_ref(), rows.len()),
         Response::Line(line) => line_text(line),
@@ -234,17 +233,6 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
     table(&columns, &rows.iter().map(row).collect::<Vec<_>>(), view.screen)
 }
 
-/// How many occurrences a row stands for, how far it is, how its last attempt ended, and the reason.
-fn why(run: &RunWire) -> String {
-    let count = (1 < run.count).then(|| format!("{} occurrences", run.count));
-    let outcome = run.outcome.clone().filter(|_| run.state != RunState::Succeeded);
-    // The reason of a dead letter counts its attempts, and the outcome says what was wrong with the last.
-    let outcome = outcome.filter(|_| run.reason.is_empty() || run.state == RunState::Dead);
-    let reason = Some(run.reason.clone()).filter(|reason| !reason.is_empty());
-    let progress = run.progress.map(|progress| progress.to_string());
-    count.into_iter().chain(progress).chain(outcome).chain(reason).collect::<Vec<_>>().join(", ")
-}
-
 fn took(run: &RunWire) -> String {
     let took = run.started.zip(run.ended);
     took.map_or_else(
@@ -254,18 +242,6 @@ fn took(run: &RunWire) -> String {
             length(u64::try_from(ms).unwrap_or(0))
         },
     )
-}
-
-fn once_text(once: &OnceWire, view: &View) -> String {
-    pairs(&[
-        ("name", once.name.clone()),
-        ("state", "pending".to_owned()),
-        ("due", when(once.due, view)),
-        ("submitted", when(once.submitted, view)),
-        ("key", once.key.clone().unwrap_or_default()),
-        ("policies", once.policies.clone()),
-        ("action", once.action.clone()),
-    ]) + &format!("\n{}", once.definition)
 }
 
 fn status_text(status: &StatusWire, view: &View) -> String {
@@ -340,7 +316,7 @@ mod tests {
     use super::*;
     use crate::terminal::Screen;
     use jiff::tz::TimeZone;
-    use mainspring_job::{Cause, Run, RunKey};
+    use mainspring_job::{Cause, Run, RunKey, RunState};
     use mainspring_server::protocol::ProgressWire;
 
     fn view() -> View {

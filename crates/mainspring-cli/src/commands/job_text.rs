@@ -1,12 +1,14 @@
-//! A job, as `show` prints it: what it is, each reason why it does not run now, and what waits of it.
+//! A job or a one-shot job, as `show` prints it: what it is, each reason why it does not run now, and what
+//! waits of it.
 //!
 //! Cost: one string.
 //!
 //! Does not find out anything: the server does.
 
-use mainspring_server::protocol::{HoldWire, JobWire, RunWire};
+use jiff::Timestamp;
+use mainspring_server::protocol::{FoundWire, HoldWire, JobWire, OnceWire, RunWire};
 
-use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when};
+use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when, why};
 
 pub(super) fn job_text(job: &JobWire, view: &View) -> String {
     let last = job.last.as_ref().map_or_else(String::new, |run| {
@@ -14,9 +16,8 @@ pub(super) fn job_text(job: &JobWire, view: &View) -> String {
     });
     let armed = job.armed.filter(|_| job.armed != job.next);
     let labels: Vec<String> = job.labels.iter().map(|(name, text)| format!("{name}={text}")).collect();
-    let held = |hold: &HoldWire| ("does not run", format!("{}; ends with {}", hold.why, hold.ends));
     let mut lines = vec![("name", job.name.clone()), ("state", job.state.clone())];
-    lines.extend(job.holds.iter().map(held));
+    lines.extend(held(&job.holds));
     lines.extend([
         ("paused", job.pause_terms.as_ref().map_or_else(String::new, |terms| terms_text(terms, view))),
         ("next", job.next.map_or_else(|| after(job).unwrap_or_default(), |next| when(next, view))),
@@ -34,6 +35,42 @@ pub(super) fn job_text(job: &JobWire, view: &View) -> String {
         ("from", job.source_line.map_or_else(|| job.source.clone(), |line| format!("{}:{line}", job.source))),
     ]);
     format!("{}\n{}", pairs(&lines), job.definition)
+}
+
+/// A one-shot job that is pending, as [`job_text`].
+pub(super) fn once_text(once: &OnceWire, view: &View) -> String {
+    let mut lines = vec![("name", once.name.clone()), ("state", "pending".to_owned())];
+    lines.extend(held(&once.holds));
+    lines.extend([
+        ("due", when(once.due, view)),
+        ("submitted", when(once.submitted, view)),
+        ("key", once.key.clone().unwrap_or_default()),
+        ("policies", once.policies.clone()),
+        ("action", once.action.clone()),
+    ]);
+    format!("{}\n{}", pairs(&lines), once.definition)
+}
+
+/// The same of one that is pending no more: its run.
+pub(super) fn found_text(found: &FoundWire, view: &View) -> String {
+    let run = &found.run;
+    let time = |at: Option<Timestamp>| at.map_or_else(String::new, |at| when(at, view));
+    let mut lines = vec![("run", run.run.to_string()), ("state", run.state.to_string())];
+    lines.extend(held(&found.holds));
+    lines.extend([
+        ("due", when(run.due, view)),
+        ("attempt", if run.attempt == 0 { String::new() } else { run.attempt.to_string() }),
+        ("started", time(run.started)),
+        ("ended", time(run.ended)),
+        ("why", why(run)),
+        ("server", run.server_text()),
+        ("action", run.action.clone().unwrap_or_default()),
+    ]);
+    pairs(&lines)
+}
+
+fn held(holds: &[HoldWire]) -> impl Iterator<Item = (&'static str, String)> {
+    holds.iter().map(|hold| ("does not run", format!("{}; ends with {}", hold.why, hold.ends)))
 }
 
 /// A text about a job, and how far its run is that goes on and tells it.

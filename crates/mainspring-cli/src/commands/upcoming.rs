@@ -46,7 +46,7 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
     let from = args.zone.from.unwrap_or_else(|| Moment::now().wall);
     let found = if args.files.is_empty() { of_server(name, args)? } else { of_files(name, args, &zone)? };
     let Some(timetable) = found else {
-        say(&format!("{PROGRAM}: there is no job `{name}` in those files\n"));
+        say(&format!("{PROGRAM}: there is no job `{name}` that has a time to come\n"));
         return Ok(Exit::NotFound);
     };
     if timetable.is_at_boot() {

@@ -76,6 +76,17 @@ pub(super) fn outcome_text(run: &RunWire) -> String {
     }
 }
 
+/// How many occurrences a row stands for, how far it is, how its last attempt ended, and the reason.
+pub(super) fn why(run: &RunWire) -> String {
+    let count = (1 < run.count).then(|| format!("{} occurrences", run.count));
+    let outcome = run.outcome.clone().filter(|_| run.state != RunState::Succeeded);
+    // The reason of a dead letter counts its attempts, and the outcome says what was wrong with the last.
+    let outcome = outcome.filter(|_| run.reason.is_empty() || run.state == RunState::Dead);
+    let reason = Some(run.reason.clone()).filter(|reason| !reason.is_empty());
+    let progress = run.progress.map(|progress| progress.to_string());
+    count.into_iter().chain(progress).chain(outcome).chain(reason).collect::<Vec<_>>().join(", ")
+}
+
 /// Names and values, one pair a line.
 pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
     let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Hold: one reason why a job does not run now, in words for people and for programs.
+//! Hold: one reason why a job or a run does not run now, in words for people and for programs.
 //!
 //! Cost: that of a text.
 //!
@@ -9,16 +9,17 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::quarantine::MAX_CRASHES;
+use super::rest::Rest;
 use crate::name::JobName;
 use crate::rate::Rate;
-use crate::record::{Mark, Pause};
-use crate::run::RunKey;
+use crate::record::{Mark, Pause, PauseTerms};
+use crate::run::{Run, RunKey};
 use crate::worker::Needs;
 
 /// The most runs that a reason names: more do not fit a line, and a group may have thousands.
 pub(super) const MAX_HOLDERS: usize = 4;
 
-/// One reason why a job does not run now.
+/// One reason why a job, or a run that waits, does not run now.
 ///
 /// # Example
 /// ```
@@ -117,10 +118,28 @@ impl Hold {
         // One that is over ends when the planner looks, which it does not while everything is paused.
         let pause = mark.pause.filter(|_| !mark.pause_terms.is_over(now));
         let paused = pause.map(|why| Hold::Paused { why, until: mark.pause_terms.until });
-        let is_held = 0 < mark.crashes && mark.pause != Some(Pause::Crashes);
-        let quarantined = is_held.then_some(Hold::Quarantined { crashes: mark.crashes });
+        let quarantined = Hold::of_crashes(mark.crashes).filter(|_| mark.pause != Some(Pause::Crashes));
         let behind = (now < mark.watermark).then_some(Hold::ClockBehind { planned: mark.watermark });
         [paused, quarantined, behind].into_iter().flatten()
+    }
+
+    /// That of so many crashes of a job, or of the run of a one-shot job.
+    pub(super) fn of_crashes(crashes: u32) -> Option<Hold> {
+        (0 < crashes).then_some(Hold::Quarantined { crashes })
+    }
+
+    /// Everything is paused.
+    pub fn of_pause(terms: &PauseTerms) -> Hold {
+        Hold::AllPaused { until: terms.until }
+    }
+
+    /// Whether a reason of its job holds a run that is planned, and may be one that a pause does not hold.
+    pub(super) fn is_for(&self, run: &Run) -> bool {
+        match self {
+            Hold::Paused { .. } => Rest::Paused.holds(run),
+            Hold::ClockBehind { .. } => false,
+            _ => true,
+        }
     }
 
     /// Why nothing of a group may start: its limit, with the runs that have the places, before its rate, with

@@ -58,9 +58,9 @@ impl Planner {
         self.runs.awaited_batches()
     }
 
-    /// Whether a job waits for room for another open run.
+    /// Whether what is due waits for room for another open run.
     pub fn has_crowded(&self) -> bool {
-        self.jobs.has_crowded()
+        self.jobs.has_crowded() || !self.has_room()
     }
 
     /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was

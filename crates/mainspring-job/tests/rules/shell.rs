@@ -1,5 +1,7 @@
 //! A shell that does what it should, on a store in memory and a clock that is a number.
 
+use mainspring_job::RunKey;
+
 use super::*;
 
 pub(super) fn name(text: &str) -> JobName {
@@ -132,43 +134,72 @@ impl Shell {
         self.tell(Input::Tick);
     }
 
-    /// Why a job does not run. A server that does not plan says the same, by the rows of the store.
+    /// Why a job does not run. A server that does not plan says the same, by the rows of the store; and of
+    /// each run of it that waits.
     pub(super) fn holds(&mut self, job: &JobName) -> Vec<Hold> {
+        let keys: Vec<RunKey> = self.planner.runs_of(job).map(|run| run.key.clone()).collect();
+        keys.iter().for_each(|key| drop(self.run_holds(key)));
         let holds = self.planner.holds(job, self.now);
-        let Some((job, _)) = self.planner.job(job) else { return holds };
+        let Some(job) = self.planner.job(job).map(|(job, _)| job.clone()) else { return holds };
+        let by_rows = self.with_rows(&job.name, &job.work, |_| true, |rows, now| rows.holds(&job, now));
+        assert_eq!(by_rows, holds, "by the store and by the planner");
+        holds
+    }
+
+    /// Why a run does not start, by both.
+    pub(super) fn run_holds(&mut self, key: &RunKey) -> Vec<Hold> {
+        let holds = self.planner.run_holds(key, self.now);
+        let Some(run) = self.store.run(key).unwrap() else { panic!("{key} is on record") };
+        let of_job = self.planner.job(&key.job).map(|(job, _)| Arc::clone(&job.work));
+        let work = run.work.clone().or(of_job).expect("each run has work");
+        let is_each = work.policies.on.is_each() && run.cause != Cause::Once;
+        let is_in_lane = |other: &Run| !is_each || other.worker == run.worker;
+        let by_rows = self.with_rows(&key.job, &work, is_in_lane, |rows, now| rows.run_holds(&run, now));
+        assert_eq!(by_rows, holds, "by the store and by the planner: {run:?}");
+        holds
+    }
+
+    /// What a server that does not plan makes of the rows of a name.
+    fn with_rows<T>(
+        &mut self,
+        of: &JobName,
+        work: &Work,
+        is_in_lane: impl Fn(&Run) -> bool,
+        ask: impl Fn(&HoldRows<'_>, Timestamp) -> T,
+    ) -> T {
         let (records, paused) = self.store.jobs().unwrap();
-        let record = records.iter().find(|record| record.mark.job == job.name).unwrap();
+        let mark = records.iter().find(|record| record.mark.job == *of).map(|record| &record.mark);
         let open = self.store.open_runs(None, 1_000).unwrap();
-        let first = |state| open.iter().find(|run| run.key.job == job.name && run.state == state).cloned();
-        let group = job.work.group.clone().and_then(|name| {
+        let first = |state| {
+            let found = open.iter().find(|run| run.key.job == *of && run.state == state && is_in_lane(run));
+            found.cloned()
+        };
+        let group = work.group.clone().and_then(|name| {
             let is_running = |run: &&Run| run.state == RunState::Running;
             let running = open.iter().filter(is_running);
             let of_group = |run: &&Run| {
-                let of = self.planner.job(&run.key.job);
-                of.is_some_and(|(job, _)| job.work.group.as_ref() == Some(&name))
+                let of_job = self.planner.job(&run.key.job).map(|(job, _)| &job.work);
+                run.work.as_ref().or(of_job).is_some_and(|work| work.group.as_ref() == Some(&name))
             };
             let limit = self.groups.iter().find(|group| group.name == name)?.limit?;
             Some((limit, running.filter(of_group).map(|run| run.key.clone()).collect()))
         });
-        let rows = JobRows {
-            job,
-            mark: &record.mark,
+        let batch = work.policies.after_batch.as_ref();
+        let rows = HoldRows {
+            work,
+            mark,
             paused: paused.as_ref(),
             in_the_way: [RunState::Running, RunState::Queued].into_iter().filter_map(first).collect(),
             workers: self.planner.workers().map(|(worker, count)| (worker.clone(), count)).collect(),
             group,
-            full_rate: job.work.group.as_ref().and_then(|group| {
+            full_rate: work.group.as_ref().and_then(|group| {
                 self.planner.full_rates().find(|(name, _)| *name == group).map(|(_, rate)| rate)
             }),
-            awaits_batch: self
-                .planner
-                .awaited_batches()
-                .any(|batch| job.work.policies.after_batch.as_ref() == Some(batch)),
+            awaits_batch: self.planner.awaited_batches().any(|awaited| batch == Some(awaited)),
             has_crowded: self.planner.has_crowded(),
-            needs: needs(&job.work.action),
+            needs: needs(&work.action),
         };
-        assert_eq!(rows.holds(self.now), holds, "by the store and by the planner");
-        holds
+        ask(&rows, self.now)
     }
 
     pub(super) fn apply(&mut self, jobs: Vec<Job>) -> ApplyReport {

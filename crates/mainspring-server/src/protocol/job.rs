@@ -84,7 +84,7 @@ pub enum SourceCode {
     Program,
 }
 
-/// One reason why a job does not run now, and what ends it.
+/// One reason why a job, or a run that waits, does not run now, and what ends it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct HoldWire {

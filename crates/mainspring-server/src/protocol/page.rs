@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use mainspring_job::{JobName, RunKey, RunState};
 use serde::{Deserialize, Serialize};
 
-use super::{RunWire, Word};
+use super::{HoldWire, RunWire, Word};
 
-/// A run with its attempts.
+/// A run with its attempts; `show` has that of a one-shot job which is pending no more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundWire {
     /// The run.
@@ -20,6 +20,9 @@ pub struct FoundWire {
     pub planned: Timestamp,
     /// The first first.
     pub attempts: Vec<AttemptWire>,
+    /// Each reason why it does not start now, if it waits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<HoldWire>,
 }
 
 /// One try of a run.

@@ -131,9 +131,11 @@ fn state_of(hold: &Hold) -> Option<JobState> {
     })
 }
 
-/// Why a job does not run now, and what ends that.
-pub(super) fn hold(hold: &Hold, job: &JobName) -> HoldWire {
-    HoldWire { code: hold.code().to_owned(), why: hold.to_string(), ends: hold.ends(job) }
+/// Why a job, or a run of it, does not run now, and what ends that.
+pub(super) fn holds(holds: impl IntoIterator<Item = Hold>, job: &JobName) -> Vec<HoldWire> {
+    let wire =
+        |hold: Hold| HoldWire { code: hold.code().to_owned(), why: hold.to_string(), ends: hold.ends(job) };
+    holds.into_iter().map(wire).collect()
 }
 
 /// The zone in which people think of a job: that of its first schedule.
@@ -202,6 +204,7 @@ pub(super) fn once(once: &Once) -> OnceWire {
         action: summary(&once.work.action),
         policies: once.work.policies.to_string(),
         definition: once_table(once),
+        holds: Vec::new(),
     }
 }
 
@@ -240,6 +243,7 @@ pub(super) fn found(
     run: RunWire,
     planned: Timestamp,
     attempts: &[Attempt],
+    holds: Vec<HoldWire>,
     place_of: impl Fn(Option<WorkerId>) -> Place,
 ) -> FoundWire {
     let attempt = |attempt: &Attempt| {
@@ -254,7 +258,7 @@ pub(super) fn found(
             server,
         }
     };
-    FoundWire { run, planned, attempts: attempts.iter().map(attempt).collect() }
+    FoundWire { run, planned, holds, attempts: attempts.iter().map(attempt).collect() }
 }
 
 pub(super) fn file(file: &ServedFile, now: Timestamp) -> FileStateWire {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Job, JobName, Rate, Reader};
+use mainspring_job::{Hold, JobName, Rate, Reader, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{HealthWire, StatusWire};
@@ -36,7 +36,7 @@ pub(super) struct PlannerStatus {
     /// The batches for which runs wait.
     #[serde(default)]
     pub(super) awaited_batches: BTreeSet<JobName>,
-    /// A job waits for room for another open run.
+    /// What is due waits for room for another open run.
     #[serde(default)]
     pub(super) has_crowded: bool,
 }
@@ -81,22 +81,27 @@ impl PlannerStatus {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// The group of a job that has a limit, with that.
-    pub(super) fn limit<'j>(&self, job: &'j Job) -> Option<(&'j JobName, u32)> {
-        let group = job.work.group.as_ref()?;
+    /// The group of some work that has a limit, with that.
+    pub(super) fn limit<'w>(&self, work: &'w Work) -> Option<(&'w JobName, u32)> {
+        let group = work.group.as_ref()?;
         Some((group, *self.limits.get(group)?))
     }
 
-    /// The rate by which nothing of a job's group may start now, and when the next may.
-    pub(super) fn full_rate(&self, job: &Job) -> Option<(Rate, Timestamp)> {
-        let (rate, until) = self.full_rates.get(job.work.group.as_ref()?)?;
+    /// The rate by which nothing of its group may start now, and when the next may.
+    pub(super) fn full_rate(&self, work: &Work) -> Option<(Rate, Timestamp)> {
+        let (rate, until) = self.full_rates.get(work.group.as_ref()?)?;
         Some((rate.parse().ok()?, *until))
     }
 
-    /// Whether runs wait for the batch for which a job waits.
-    pub(super) fn awaits_batch(&self, job: &Job) -> bool {
-        let batch = job.work.policies.after_batch.as_ref();
+    /// Whether runs wait for the batch for which it waits.
+    pub(super) fn awaits_batch(&self, work: &Work) -> bool {
+        let batch = work.policies.after_batch.as_ref();
         batch.is_some_and(|batch| self.awaited_batches.contains(batch))
+    }
+
+    /// Whether the planner is about to end.
+    pub(super) fn stopping(&self) -> Option<Hold> {
+        (self.status.state == STOPPING).then_some(Hold::Stopping)
     }
 
     /// On which lines of their files definitions begin.

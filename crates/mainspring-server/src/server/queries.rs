@@ -17,8 +17,8 @@ use std::slice;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    AuditQuery, Cause, Command, Cursor, JobName, MAX_PAGE, OnceId, Order, Reader, Run, RunKey, RunPhase,
-    RunState, WorkerId,
+    AuditQuery, Cause, Command, Cursor, Hold, JobName, MAX_PAGE, Once, OnceId, Order, Reader, Run, RunKey,
+    RunPhase, RunState, WorkerId,
 };
 
 use mainspring_file::hook;
@@ -29,8 +29,8 @@ use super::output::path;
 use super::progress_table::ProgressTable;
 use super::remote_output::bring;
 use crate::protocol::{
-    ALL_CAUSES, AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, NOTIFY_CAUSE, Response, RunWire,
-    WaitingWire,
+    ALL_CAUSES, AuditAskWire, ErrorWire, HistoryWire, HoldWire, JobWire, MAX_ROWS, NOTIFY_CAUSE, OnceWire,
+    Response, RunWire, WaitingWire,
 };
 
 /// How many of a job's latest runs its statistics look at.
@@ -223,41 +223,67 @@ fn add_runs(reader: &mut dyn Reader, jobs: &mut [JobWire], local: ProgressTable)
     Ok(())
 }
 
-/// One job, of which `known` is what is known without the store; or a one-shot job that waits.
-pub(super) fn show(
-    reader: &mut dyn Reader,
-    name: &JobName,
-    known: Option<JobWire>,
-    local: ProgressTable,
-) -> NextResult {
-    if let Some(mut job) = known {
-        add_runs(reader, slice::from_mut(&mut job), local)?;
-        return Ok(Next::Answer(Response::Job(Box::new(job))));
-    }
-    let once = reader.pending_named(name).map_err(store_failed)?;
-    let once = once.ok_or_else(|| not_found(&format!("job `{name}`")))?;
-    Ok(Next::Answer(Response::Once(describe::once(&once))))
+/// One job, but for its runs.
+pub(super) fn show(reader: &mut dyn Reader, mut job: JobWire, local: ProgressTable) -> NextResult {
+    add_runs(reader, slice::from_mut(&mut job), local)?;
+    Ok(Next::Answer(Response::Job(Box::new(job))))
 }
 
-/// A run with its attempts.
+/// A one-shot job: it is pending, or it has a run.
+pub(super) enum OneShot {
+    Pending(Once),
+    Fired(Run),
+}
+
+/// The one-shot job of that name that is pending, or else its last run.
+///
+/// # Errors
+///
+/// When there is none, or the store cannot be read.
+pub(super) fn one_shot(reader: &mut dyn Reader, name: &JobName) -> Result<OneShot, ErrorWire> {
+    if let Some(once) = reader.pending_named(name).map_err(store_failed)? {
+        return Ok(OneShot::Pending(once));
+    }
+    let last = reader.find(&mainspring_job::Query::new(1).of(name.clone())).map_err(store_failed)?.pop();
+    let last = last.filter(|run| run.cause == Cause::Once).map(OneShot::Fired);
+    last.ok_or_else(|| not_found(&format!("job `{name}`")))
+}
+
+/// A one-shot job that is pending, and of what may hold it that which does.
+pub(super) fn show_pending(once: &Once, holds: Vec<Hold>, now: Timestamp) -> NextResult {
+    // What is not due needs no room.
+    let holds = holds.into_iter().filter(|hold| once.id.due <= now || *hold != Hold::NoRoom);
+    let holds = describe::holds(holds, &once.name);
+    Ok(Next::Answer(Response::Once(OnceWire { holds, ..describe::once(once) })))
+}
+
+/// The run of a key.
+///
+/// # Errors
+///
+/// When there is none, or the store cannot be read.
+pub(super) fn run(reader: &mut dyn Reader, key: &RunKey) -> Result<Run, ErrorWire> {
+    reader.run(key).map_err(store_failed)?.ok_or_else(|| not_found(&format!("run `{key}`")))
+}
+
+/// A run with its attempts, and what holds it.
 pub(super) fn found(
     reader: &mut dyn Reader,
-    key: &RunKey,
-    outputs: &Path,
+    run: &Run,
+    mut holds: Vec<HoldWire>,
     local: ProgressTable,
 ) -> NextResult {
-    let run = reader.run(key).map_err(store_failed)?;
-    let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
-    let attempts = reader.attempts(key).map_err(store_failed)?;
-    // The listener reads the file next.
-    fetch_output(reader, &run, outputs);
-    let wire = with_server(reader, &run, local)?;
+    // It may have started since that was found.
+    holds.retain(|_| matches!(run.state, RunState::Scheduled | RunState::Queued));
+    let attempts = reader.attempts(&run.key).map_err(store_failed)?;
+    let wire = with_server(reader, run, local)?;
     let place_of = places(reader, attempts.iter().map(|attempt| attempt.worker))?;
-    Ok(Next::Answer(Response::Found(Box::new(describe::found(*wire, run.planned, &attempts, place_of)))))
+    let found = describe::found(*wire, run.planned, &attempts, holds, place_of);
+    Ok(Next::Answer(Response::Found(Box::new(found))))
 }
 
-/// Brings what a run wrote at another server.
-fn fetch_output(reader: &mut dyn Reader, run: &Run, outputs: &Path) {
+/// Brings what a run wrote at another server, for who reads the file next.
+pub(super) fn fetch_output(reader: &mut dyn Reader, run: &Run, outputs: &Path) {
     if run.started.is_some() {
         let path = path(outputs, &run.key, run.cause);
         bring(reader, &run.key, RunPhase::of(run.state), &path);

@@ -19,8 +19,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Hold, Job, JobName, JobRecord, JobRows, Load, MAX_PAGE, OnceId, PauseTerms, Reader, Run, RunKey,
-    RunState, StoreError, Worker, WorkerId,
+    Job, JobName, JobRecord, Load, MAX_PAGE, OnceId, PauseTerms, Reader, RunKey, RunState, StoreError,
 };
 
 use super::describe::JobDetail;
@@ -28,8 +27,9 @@ use super::disk_reserve::free_bytes;
 use super::feed::Feed;
 use super::next_step::{Next, NextResult, job_name, not_found, run_key, usage};
 use super::output::path;
-use super::planner_status::{PlannerStatus, STOPPING};
+use super::planner_status::PlannerStatus;
 use super::progress_table::ProgressTable;
+use super::queries::OneShot;
 use super::store_contents::kept_job;
 use super::views::{MAX_LISTED, MAX_PAGE_BYTES};
 use super::{describe, health, queries};
@@ -37,9 +37,8 @@ use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::protocol::{
     Backend, ClusterWire, ErrorKind, ErrorWire, HealthWire, HistoryWire, JobWire, ListWire, MAX_ROWS,
-    MAX_WAITING_SHOWN, MemberWire, Request, Response, RunWire, StatusWire,
+    Request, Response, StatusWire,
 };
-use mainspring_action::needs::needs;
 use mainspring_file::jobfile::Selector;
 
 /// What `status` says while no server has the planner's lease.
@@ -83,9 +82,7 @@ impl ReadOnlyBackend<'_> {
             }
             Request::Stats { job } => self.stats(job)?,
             Request::Export { after } => return self.export(after.as_deref()),
-            Request::Find { run } => run_key(run)
-                .ok_or_else(|| not_found(&format!("run `{run}`")))
-                .and_then(|key| queries::found(self.reader, &key, &self.data.output(), idle())),
+            Request::Find { run } => self.find(run)?,
             _ => Err(no_server()),
         };
         match asking.map_err(Error::Refused)? {
@@ -137,7 +134,7 @@ impl ReadOnlyBackend<'_> {
     }
 
     /// A job that is defined.
-    fn record(&mut self, name: &JobName) -> Result<Option<JobRecord>, Error> {
+    pub(super) fn record(&mut self, name: &JobName) -> Result<Option<JobRecord>, Error> {
         let found = self.reader.defined_from(Bound::Included(name), 1).map_err(Error::Store)?;
         Ok(found.into_iter().next().filter(|record| record.mark.job == *name))
     }
@@ -222,81 +219,41 @@ impl ReadOnlyBackend<'_> {
     fn show(&mut self, text: &str) -> Result<NextResult, Error> {
         let name = job_name(text).map_err(Error::Refused)?;
         let found = self.record(&name)?.and_then(|record| Some((defined(&record)?, record)));
-        let known = found.map(|(job, record)| self.known(job, record)).transpose().map_err(Error::Store)?;
-        Ok(queries::show(self.reader, &name, known, idle()))
+        if let Some((job, record)) = found {
+            let job = self.known(job, record).map_err(Error::Store)?;
+            return Ok(queries::show(self.reader, job, idle()));
+        }
+        Ok(match queries::one_shot(self.reader, &name).map_err(Error::Refused)? {
+            OneShot::Pending(once) => {
+                let holds = self.pending_holds().map_err(Error::Store)?;
+                queries::show_pending(&once, holds, self.now)
+            }
+            OneShot::Fired(run) => {
+                let holds = self.run_holds(&run)?;
+                queries::found(self.reader, &run, holds, idle())
+            }
+        })
+    }
+
+    fn find(&mut self, text: &str) -> Result<NextResult, Error> {
+        let key = run_key(text).ok_or_else(|| Error::Refused(not_found(&format!("run `{text}`"))))?;
+        let run = queries::run(self.reader, &key).map_err(Error::Refused)?;
+        queries::fetch_output(self.reader, &run, &self.data.output());
+        let holds = self.run_holds(&run)?;
+        Ok(queries::found(self.reader, &run, holds, idle()))
     }
 
     /// A job but for its last run.
     fn known(&mut self, job: Job, record: JobRecord) -> Result<JobWire, StoreError> {
         let (name, paused) = (job.name.clone(), self.reader.pause()?);
         let source_line = PlannerStatus::lines(self.reader).remove(&name);
-        let planner = PlannerStatus::read(self.reader);
-        let OpenRuns { load, in_the_way, waiting, waiting_count } = self.open_runs(&name)?;
-        let running = |(group, limit)| Ok::<_, StoreError>((limit, self.reader.running_of(group)?));
-        let group = planner.limit(&job).map(running).transpose()?;
-        let rows = JobRows {
-            job: &job,
-            mark: &record.mark,
-            paused: paused.as_ref(),
-            in_the_way,
-            workers: self.workers()?,
-            group,
-            full_rate: planner.full_rate(&job),
-            awaits_batch: planner.awaits_batch(&job),
-            has_crowded: planner.has_crowded,
-            needs: needs(&job.work.action),
-        };
-        let stopping = (planner.status.state == STOPPING).then_some(Hold::Stopping);
-        let holds = stopping.into_iter().chain(rows.holds(self.now));
-        let holds = holds.map(|hold| describe::hold(&hold, &name)).collect();
-        let wire = self.wire(job, &record, load, paused.as_ref());
+        let (open, now) = (self.open_runs(&name, |_| true)?, self.now);
+        let holds =
+            self.holds(&job.work, Some(&record.mark), open.in_the_way, |rows| rows.holds(&job, now))?;
+        let holds = describe::holds(holds, &name);
+        let wire = self.wire(job, &record, open.load, paused.as_ref());
+        let (waiting, waiting_count) = (open.waiting, open.waiting_count);
         Ok(JobWire { definition: record.text, holds, waiting, waiting_count, source_line, ..wire })
-    }
-
-    /// The open runs of a job. Of a folder that no server has none is open.
-    fn open_runs(&mut self, name: &JobName) -> Result<OpenRuns, StoreError> {
-        let mut found = OpenRuns::default();
-        let mut queued = None;
-        let mut next = self.is_shared.then(|| RunKey::new(name.clone(), Timestamp::MIN));
-        while let Some(after) = next.take() {
-            let runs = self.reader.open_runs(Some(&after), MAX_ROWS)?;
-            let is_full = runs.len() == MAX_ROWS;
-            for run in runs.iter().take_while(|run| run.key.job == *name) {
-                match run.state {
-                    RunState::Running => {
-                        found.load.running += 1;
-                        found.in_the_way.extend((found.load.running == 1).then(|| run.clone()));
-                    }
-                    RunState::Queued => {
-                        found.load.queued += 1;
-                        queued.get_or_insert_with(|| run.clone());
-                    }
-                    _ => {
-                        found.waiting_count += 1;
-                        let is_shown = found.waiting_count <= MAX_WAITING_SHOWN;
-                        found.waiting.extend(is_shown.then(|| RunWire::from(run)));
-                    }
-                }
-            }
-            next = runs.last().filter(|last| is_full && last.key.job == *name).map(|last| last.key.clone());
-        }
-        found.in_the_way.extend(queued);
-        Ok(found)
-    }
-
-    /// The workers that take runs, and how many run at each.
-    fn workers(&mut self) -> Result<Vec<(Worker, usize)>, StoreError> {
-        let cluster = self.reader.cluster()?.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok());
-        let members = cluster.unwrap_or_default().servers.into_iter();
-        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        let worker = |member: MemberWire| {
-            let worker = Worker::new(WorkerId(member.id), member.name, size(member.capacity));
-            let labels =
-                member.labels.into_iter().filter_map(|(text, level)| Some((text.parse().ok()?, level)));
-            let worker = labels.fold(worker, |worker, (label, level)| worker.with_label(label, level));
-            (worker, size(member.running))
-        };
-        Ok(members.filter(|member| member.is_worker() && !member.is_leaving).map(worker).collect())
     }
 
     fn history(&mut self, asked: &HistoryWire) -> Result<NextResult, Error> {
@@ -406,17 +363,6 @@ impl ReadOnlyBackend<'_> {
     }
 }
 
-/// What is open of a job.
-#[derive(Debug, Default)]
-struct OpenRuns {
-    load: Load,
-    /// The first that runs and the first that is queued.
-    in_the_way: Vec<Run>,
-    /// Those that wait for their time, the first of them.
-    waiting: Vec<RunWire>,
-    waiting_count: usize,
-}
-
 /// Nothing runs in what answers from a store.
 fn idle() -> ProgressTable {
     ProgressTable::default()
@@ -427,7 +373,7 @@ pub(super) fn no_server() -> ErrorWire {
 }
 
 /// A job by its kept definition, which names its zones.
-fn defined(record: &JobRecord) -> Option<Job> {
+pub(super) fn defined(record: &JobRecord) -> Option<Job> {
     kept_job(record, &TimeZone::UTC)
 }
 

@@ -9,8 +9,6 @@
 //!
 //! Does not trust a client with more than the limits of the protocol.
 
-use std::path::PathBuf;
-
 use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
     Audit, Command, Definitions, Input, JobName, MAX_NOTE_BYTES, OnceId, PauseTerms, Policies, Reader,
@@ -24,7 +22,6 @@ use super::next_step::{
 };
 use super::peer::TURN_TIME;
 use super::phase::Phase;
-use super::progress_table::ProgressTable;
 use super::purpose::Purpose;
 use super::{Server, describe, queries};
 use crate::message::counted;
@@ -262,7 +259,7 @@ impl Server {
                 Ok(Next::Parse(ClientText::Files { files, prune, is_preview }))
             }
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
-            Request::Find { run } => find(&run, self.output_folder(), self.work.progress()),
+            Request::Find { run } => self.find(&run, now),
             Request::Metrics { jobs_max } => self.metrics(jobs_max),
             Request::LoginCode => self.login_code(now),
             Request::Redeem { code } => self.redeem(&code, now),
@@ -393,11 +390,6 @@ impl Server {
 fn backfill(job: &str, from: &str, to: &str) -> NextResult {
     let (job, from, to) = (job_name(job)?, time(from)?, time(to)?);
     Ok(Next::Command(Command::Backfill { job, from, to }))
-}
-
-fn find(text: &str, outputs: PathBuf, local: ProgressTable) -> NextResult {
-    let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
-    query(move |reader| queries::found(reader, &key, &outputs, local))
 }
 
 fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {

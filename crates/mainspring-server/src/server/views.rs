@@ -9,17 +9,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::{Cause, Job, JobName, Load, Mark, OnceId, Reader, RunPhase, RunState};
+use mainspring_job::{Cause, Job, JobName, Load, Mark, OnceId, Reader, RunKey, RunPhase, RunState};
 
 use super::describe::JobDetail;
 use super::feed::{AtEnd, Feed};
 use super::next_step::{
     Next, NextResult, QuestionAnswer, RequestId, job_name, not_found, query, run_key, store_failed, usage,
 };
+use super::progress_table::ProgressTable;
+use super::queries::OneShot;
 use super::remote_output::bring;
 use super::{Server, describe, queries};
 use crate::protocol::{
-    ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, MAX_WAITING_SHOWN, Response, RunWire, StatusWire,
+    ClusterWire, HistoryWire, HoldWire, JobWire, ListWire, MAX_ROWS, MAX_WAITING_SHOWN, Response, RunWire,
+    StatusWire,
 };
 use mainspring_exec::clock::{Moment, ahead};
 use mainspring_file::job_source::JobSource;
@@ -140,8 +143,7 @@ impl Server {
             let planner = self.owner.planner();
             let job = Arc::new(job.clone());
             let known = self.known_of((&job, mark, armed), planner.load(&name), now);
-            let holds =
-                planner.holds(&name, now.wall).iter().map(|hold| describe::hold(hold, &name)).collect();
+            let holds = describe::holds(planner.holds(&name, now.wall), &name);
             let waiting = || planner.runs_of(&name).filter(|run| run.state == RunState::Scheduled);
             let (waiting_count, first) = (waiting().count(), waiting().take(MAX_WAITING_SHOWN));
             let waiting = first.map(RunWire::from).collect();
@@ -149,7 +151,39 @@ impl Server {
             JobWire { definition, holds, waiting, waiting_count, ..wire }
         });
         let local = self.work.progress();
-        query(move |reader| queries::show(reader, &name, known, local))
+        match known {
+            Some(job) => query(move |reader| queries::show(reader, job, local)),
+            None => self.show_one_shot(name, local, now),
+        }
+    }
+
+    fn show_one_shot(&self, name: JobName, local: ProgressTable, now: Moment) -> NextResult {
+        let planner = self.owner.planner();
+        let pending = planner.pending_holds();
+        let last = planner.runs_of(&name).last().map(|run| (run.key.clone(), self.run_holds(&run.key, now)));
+        query(move |reader| match queries::one_shot(reader, &name)? {
+            OneShot::Pending(once) => queries::show_pending(&once, pending, now.wall),
+            OneShot::Fired(run) => {
+                let holds = last.filter(|(key, _)| *key == run.key).map(|(_, holds)| holds);
+                queries::found(reader, &run, holds.unwrap_or_default(), local)
+            }
+        })
+    }
+
+    pub(super) fn find(&self, text: &str, now: Moment) -> NextResult {
+        let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
+        let holds = self.run_holds(&key, now);
+        let (outputs, local) = (self.output_folder(), self.work.progress());
+        query(move |reader| {
+            let run = queries::run(reader, &key)?;
+            queries::fetch_output(reader, &run, &outputs);
+            queries::found(reader, &run, holds, local)
+        })
+    }
+
+    /// Each reason why a run does not start now, if it waits.
+    fn run_holds(&self, key: &RunKey, now: Moment) -> Vec<HoldWire> {
+        describe::holds(self.owner.planner().run_holds(key, now.wall), &key.job)
     }
 
     pub(super) fn history(&self, asked: &HistoryWire) -> NextResult {

@@ -6,7 +6,7 @@
 /** @import {PageOf} from "./lists.js" */
 import { get, may } from "./api.js";
 import { timeline } from "./charts.js";
-import { dim, h } from "./dom.js";
+import { h } from "./dom.js";
 import { length, number, plural, runPath, serverOf, word } from "./format.js";
 import { log } from "./log.js";
 import {
@@ -55,17 +55,7 @@ export const runPage = {
       timeline(run),
       h(
         "ul",
-        run.waits.map(({ text, from, until }) =>
-          h(
-            "li",
-            prose(text),
-            dim(
-              " It waited ",
-              until === null ? since(from) : length(Date.parse(until) - Date.parse(from)),
-              "."
-            )
-          )
-        )
+        (run.holds ?? []).map(({ why, ends }) => h("li", prose(why), " ", prose(`it ends with ${ends}`)))
       ),
       1 < run.attempts.length &&
         section(

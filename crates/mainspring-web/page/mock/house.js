@@ -531,17 +531,12 @@ export class House {
             attempt.civil = civils(attempt, run.zone, ["started", "ended"]);
             return attempt;
           });
-    const waits =
-      run.state === "queued"
-        ? [{ code: "overlap", text: "An earlier run of the job still runs", from: run.due, until: null }]
-        : 1_000 < (run.lateness_ms ?? 0)
-          ? [{ code: "group", text: "Its group `heavy` was full", from: run.due, until: run.started }]
-          : [];
+    const held = { code: "running", why: "An earlier run of the job runs", ends: "its end" };
     return {
       ...run,
       planned: run.nominal,
       attempts,
-      waits,
+      ...(run.state === "queued" && { holds: [held] }),
       output_bytes: Buffer.byteLength(this.output(run)),
       hrefs: {
         self: path,

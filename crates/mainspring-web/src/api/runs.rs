@@ -16,7 +16,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{RunKey, RunState};
-use mainspring_server::protocol::{AttemptWire, FoundWire, HistoryWire, Request, Response, RunWire};
+use mainspring_server::protocol::{
+    AttemptWire, FoundWire, HistoryWire, HoldWire, Request, Response, RunWire,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -219,8 +221,9 @@ pub struct RunDetail {
     planned: Timestamp,
     /// The first first.
     attempts: Vec<Attempt>,
-    /// Why it did not start when it was due, in order.
-    waits: Vec<Wait>,
+    /// Each reason why it does not start now, and what ends it; left out if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    holds: Vec<HoldWire>,
     /// How many bytes of output there are; null if it was pruned.
     output_bytes: Option<u64>,
     /// What belongs to it.
@@ -246,16 +249,6 @@ impl Attempt {
     }
 }
 
-/// Why a run waits.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-struct Wait {
-    code: &'static str,
-    text: String,
-    from: Timestamp,
-    until: Option<Timestamp>,
-}
-
 /// Addresses below the one of the server.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -275,7 +268,7 @@ struct Hrefs {
 pub async fn show(call: Call) -> Reply {
     call.asked()?;
     let app = &call.app;
-    let FoundWire { run, planned, attempts } = found(&call).await?;
+    let FoundWire { run, planned, attempts, holds } = found(&call).await?;
     let jobs = by_name(app).await?;
     let known = jobs.get(run.job.as_str());
     let zone = zone_of(app, known.map(|known| &**known));
@@ -283,7 +276,6 @@ pub async fn show(call: Call) -> Reply {
         Some(known) => app.catalogue.recent(&app.pool, known).await?.median_ms,
         None => None,
     };
-    let waits = waits(&run);
     let output_bytes = std::fs::metadata(output_path(app, &run)).ok().map(|found| found.len());
     let mut run = Run::new(app, run, zone, usual);
     run.civil.add("planned", planned, zone);
@@ -295,13 +287,5 @@ pub async fn show(call: Call) -> Reply {
         own: path,
     };
     let attempts = attempts.into_iter().map(|wire| Attempt::new(wire, zone)).collect();
-    ok(&RunDetail { run, planned, attempts, waits, output_bytes, hrefs })
-}
-
-/// Why a run that waits has not started.
-fn waits(run: &RunWire) -> Vec<Wait> {
-    let is_waiting = run.state == RunState::Queued || (run.state == RunState::Scheduled && 1 < run.attempt);
-    let text = if run.reason.is_empty() { "It waits for a place." } else { &run.reason };
-    let wait = || Wait { code: "waits", text: text.to_owned(), from: run.due, until: None };
-    is_waiting.then(wait).into_iter().collect()
+    ok(&RunDetail { run, planned, attempts, holds, output_bytes, hrefs })
 }

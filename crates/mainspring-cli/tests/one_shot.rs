@@ -1,0 +1,51 @@
+//! One-shot jobs: what `show` and the API tell of each until it is over.
+
+use mainspring_web::scope::Scope;
+
+use crate::program::mainspring;
+use crate::site::Site;
+use crate::test_server::IDLE;
+
+#[test]
+fn a_one_shot_job_tells_why_it_waits_and_then_how_it_ended() {
+    let site = Site::start("at-waits", IDLE, &[]);
+    let (served, token) = (&site.served, site.token("mara", Scope::Look));
+    served.says(&["at", "now", "--name", "far", "--policy", "on=gpu", "--", "true"], 0, "far is due");
+    served.says(&["at", "+1h", "--name", "member", "--policy", "batch=b", "--", "true"], 0, "member is due");
+    served.says(
+        &["at", "now", "--name", "last", "--policy", "after-batch=b", "--", "true"],
+        0,
+        "last is due",
+    );
+    let found = served.json(&["show", "far", "--json"])["found"].clone();
+    let key = found["run"]["run"].as_str().unwrap();
+    let because =
+        format!("does not run  {key} is due, and no server has gpu; ends with a server that has gpu\n");
+    served.says(&["show", "far"], 0, &because);
+    served.says(
+        &["show", "last"],
+        0,
+        "is due, and something of batch b waits or runs; ends with the end of batch b",
+    );
+    assert!(!served.ask(&["show", "member"]).stdout.contains("does not run"), "it is due later");
+    let nominal = found["run"]["nominal"].as_str().unwrap();
+    let told = site.get(&format!("/api/v1/runs/far/{nominal}/0"), &token).json();
+    assert_eq!((&told["holds"], told["holds"][0]["code"].as_str()), (&found["holds"], Some("unserved")));
+    served.says(&["pause", "--all"], 0, "");
+    served.says(&["at", "now", "--name", "held", "--", "true"], 0, "held is due");
+    for name in ["far", "member", "last", "held"] {
+        served.says(
+            &["show", name],
+            0,
+            "does not run  everything is paused; ends with `mainspring resume --all`",
+        );
+    }
+    assert_eq!(site.get("/api/v1/once/held", &token).json()["holds"][0]["code"], "all_paused");
+    served.says(&["cancel", key], 0, "");
+    served.says(&["show", "far"], 0, "it was cancelled by request");
+    let data = served.data();
+    site.served.stop_and_keep();
+    let shown = mainspring(&["show", "last", "--data", &data]);
+    assert!(shown.stdout.contains("does not run  everything is paused"), "{}", shown.stdout);
+    assert!(!shown.stdout.contains("batch b"), "no server looks: {}", shown.stdout);
+}
