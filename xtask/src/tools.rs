@@ -9,8 +9,11 @@
 //!
 //! Cost: a look for each tool; minutes for the packages on a new machine.
 //!
-//! Does not install Rust, nor the C linker that this program was built with, nor a daemon that would begin to
-//! run: that is unpacked. Changes nothing where all is there.
+//! A daemon is installed if it is tried with what its package makes of a machine, and may begin to run there:
+//! PostgreSQL, pgbouncer, nginx, Prometheus, Apache. Others are unpacked.
+//!
+//! Does not install Rust, nor the C linker that this program was built with. Changes nothing where all is
+//! there.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -31,7 +34,7 @@ fn neighbours() -> PathBuf {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Installed,
-    /// Into a folder of the build, because the machine would run it.
+    /// Into a folder of the build, where the machine does not run it.
     Unpacked,
     /// Into the same folder, as the lock file of a folder of `testdata` says.
     FromNpm,
