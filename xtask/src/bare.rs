@@ -9,7 +9,8 @@
 //! | the queues | bare machines of 64 and of 32 bits | pass `cargo check` |
 //! | the timers, with calendar and channels | Linux of 32 bits, a browser, WASI | pass `cargo check` |
 //! | the same | macOS, Windows, FreeBSD | pass `cargo check` |
-//! | the library of jobs, and the program | macOS | pass `cargo check` |
+//! | the planner of jobs | Windows, FreeBSD | pass `cargo check` |
+//! | the library of jobs, and the program | macOS, Linux on ARM of 64 bits | pass `cargo check` |
 //! | what opens prepared paths, under `--cfg mainspring_posix` | this machine | pass its tests |
 //!
 //! A library with a panic handler does not compile if anything below it links std, which brings one too. So
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::program::{conclude, succeed};
-use crate::{darwin, skips, targets};
+use crate::{cross, skips, targets};
 
 /// What of the timers needs no operating system.
 const TIMER_FEATURES: &str = "calendar,channel,report,serde";
@@ -34,7 +35,7 @@ const TIMER_FEATURES: &str = "calendar,channel,report,serde";
 type Row = (&'static str, &'static str, &'static [&'static str]);
 
 /// The timers.
-const CHECKS: [Row; 3] = [
+const CHECKS: [Row; 4] = [
     ("mainspring-queue", "", &["x86_64-unknown-none", "thumbv7em-none-eabihf"]),
     // What is for Linux of 64 bits, and for ARM, a program of `beside` is checked for.
     ("mainspring", TIMER_FEATURES, &["i686-unknown-linux-gnu", "wasm32-unknown-unknown", "wasm32-wasip1"]),
@@ -44,13 +45,19 @@ const CHECKS: [Row; 3] = [
         TIMER_FEATURES,
         &["x86_64-apple-darwin", "aarch64-apple-darwin", "x86_64-pc-windows-msvc", "x86_64-unknown-freebsd"],
     ),
+    // Pure, so that jobs can be planned where the scheduler is not.
+    ("mainspring-job", "", &["x86_64-pc-windows-msvc", "x86_64-unknown-freebsd"]),
 ];
 
 /// What has C in it.
 const CHECKS_WITH_C: [Row; 2] = [
-    ("mainspring-embed", "page,postgres,tower-03,tracing", &["x86_64-apple-darwin", "aarch64-apple-darwin"]),
-    ("mainspring-cli", "", &["x86_64-apple-darwin", "aarch64-apple-darwin"]),
+    ("mainspring-embed", "page,postgres,tower-03,tracing", &SCHEDULER_TARGETS),
+    ("mainspring-cli", "", &SCHEDULER_TARGETS),
 ];
+
+/// Where the scheduler is for, beside this machine.
+const SCHEDULER_TARGETS: [&str; 3] =
+    ["x86_64-apple-darwin", "aarch64-apple-darwin", "aarch64-unknown-linux-gnu"];
 
 /// Where the probe is written and built.
 const FOLDER: &str = "target/bare";
@@ -162,7 +169,7 @@ fn test_elsewhere(root: &Path) -> Result<(), String> {
 
 fn check_targets(root: &Path) -> Result<(), String> {
     CHECKS.iter().try_for_each(|row| check_row(root, row, &[]))?;
-    match darwin::compilers(root, &root.join(FOLDER)) {
+    match cross::compilers(root, &root.join(FOLDER)) {
         Ok(compilers) => CHECKS_WITH_C.iter().try_for_each(|row| check_row(root, row, &compilers)),
         Err(problem) => skips::skip(targets::OMISSION, &problem),
     }

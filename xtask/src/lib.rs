@@ -40,7 +40,8 @@ pub mod built;
 
 pub mod ci;
 
-pub mod darwin;
+pub mod cross;
+
 pub mod dependencies;
 
 pub mod example;

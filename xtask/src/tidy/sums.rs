@@ -93,8 +93,8 @@ const ROWS: [Row; 12] = [
     // without SQLite stand beside other versions of it. The oldest Rust is tried.
     // The surface of a library names no type of a crate that is internal. A program has diesel on PostgreSQL.
     // The library of jobs and the program are compiled for macOS, with a compiler of C for it. A provider of
-    // identities is installed from npm.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_740, goal: 7_000, assertions: 0 },
+    // identities is installed from npm. By 6: the same for Linux on ARM.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_746, goal: 7_000, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.
