@@ -68,6 +68,7 @@ mod next;
 #[cfg(feature = "web")]
 mod nginx_example;
 mod notify;
+#[cfg(feature = "web")]
 mod one_shot;
 mod parsing;
 mod people;
