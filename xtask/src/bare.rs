@@ -10,7 +10,7 @@
 //! | the timers, with calendar and channels | Linux of 32 bits, a browser, WASI | pass `cargo check` |
 //! | the same | macOS, Windows, FreeBSD | pass `cargo check` |
 //! | the planner of jobs | Windows, FreeBSD | pass `cargo check` |
-//! | the library of jobs, and the program | macOS, Linux on ARM of 64 bits | pass `cargo check` |
+//! | the library of jobs, and the program | macOS, Linux on ARM of 64 and 32 bits | pass `cargo check` |
 //! | what opens prepared paths, under `--cfg mainspring_posix` | this machine | pass its tests |
 //!
 //! A library with a panic handler does not compile if anything below it links std, which brings one too. So
@@ -56,8 +56,12 @@ const CHECKS_WITH_C: [Row; 2] = [
 ];
 
 /// Where the scheduler is for, beside this machine.
-const SCHEDULER_TARGETS: [&str; 3] =
-    ["x86_64-apple-darwin", "aarch64-apple-darwin", "aarch64-unknown-linux-gnu"];
+const SCHEDULER_TARGETS: [&str; 4] = [
+    "x86_64-apple-darwin",
+    "aarch64-apple-darwin",
+    "aarch64-unknown-linux-gnu",
+    "armv7-unknown-linux-gnueabihf",
+];
 
 /// Where the probe is written and built.
 const FOLDER: &str = "target/bare";

@@ -16,12 +16,12 @@
 //! PR_SET_NO_NEW_PRIVS(2const).
 
 use nix::errno::Errno;
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, rlim_t, setrlimit};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::Pid;
 use rustix::process::setpriority_process;
 
-use crate::kernel;
+use crate::{descriptors, kernel};
 use mainspring_action::names::{LIMIT_NAMES, OnServerDeath};
 use mainspring_action::process::ProcessBody;
 
@@ -153,7 +153,7 @@ pub struct Limit {
     /// The resource that is limited.
     pub resource: Resource,
     /// In the unit of setrlimit(2).
-    pub value: u64,
+    pub value: rlim_t,
 }
 
 /// What the names of [`LIMIT_NAMES`] are to the kernel, in the same order.
@@ -173,7 +173,13 @@ fn limit((name, value): &(String, u64)) -> Result<Limit, String> {
     let index = LIMIT_NAMES.iter().position(|known| known == name);
     let index = index.ok_or_else(|| format!("there is no limit called {name}"))?;
     let resource = RESOURCES[index].ok_or_else(|| format!("the limit {name} needs Linux"))?;
-    Ok(Limit { resource, value: *value })
+    let counted = match *value {
+        u64::MAX => Some(libc::RLIM_INFINITY),
+        value => descriptors::narrowed(value),
+    };
+    let value =
+        counted.ok_or_else(|| format!("the limit {name} is beyond {}, this system's most", rlim_t::MAX))?;
+    Ok(Limit { resource, value })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@
 
 use std::sync::OnceLock;
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 
 /// The most commands that run at one time, if the limit of open files allows it: see [`runs_at_once`].
 pub const MAX_RUNNING: usize = 256;
@@ -35,32 +35,41 @@ const RESERVED: u64 = 192;
 pub const NEEDED: u64 = MAX_RUNNING as u64 * PER_RUN + RESERVED;
 
 /// The soft limit before it was raised.
-static BEFORE: OnceLock<u64> = OnceLock::new();
+static BEFORE: OnceLock<rlim_t> = OnceLock::new();
 
 /// Raises the limit to what the most runs need, as far as the system lets us. Where it cannot be raised,
 /// fewer run at once.
 pub fn raise() {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
-    let wanted = NEEDED.min(hard);
+    let wanted = narrowed(NEEDED).unwrap_or(hard).min(hard);
     if soft < wanted && setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).is_ok() {
         BEFORE.get_or_init(|| soft);
     }
 }
 
 /// The soft limit that a process of a job gets, where it is not this process's.
-pub(crate) fn before() -> Option<u64> {
+pub(crate) fn before() -> Option<rlim_t> {
     BEFORE.get().copied()
 }
 
 /// The limit as it is now.
 pub fn limit() -> u64 {
-    getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| soft)
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(0, |(soft, _)| widened(soft))
 }
 
 /// How many runs there may be at one time under a limit.
 pub fn runs_at_once(limit: u64) -> usize {
     let room = usize::try_from(limit.saturating_sub(RESERVED) / PER_RUN).unwrap_or(MAX_RUNNING);
     room.clamp(1, MAX_RUNNING)
+}
+
+/// A number as the kernel has it, which is of 32 bits on some systems; if it fits.
+pub(crate) fn narrowed<T: TryFrom<u64>>(limit: u64) -> Option<T> {
+    T::try_from(limit).ok()
+}
+
+fn widened(limit: impl Into<u64>) -> u64 {
+    limit.into()
 }
 
 #[cfg(test)]

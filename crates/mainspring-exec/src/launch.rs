@@ -18,7 +18,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::resource::{Resource, getrlimit, rlim_t};
 
 use crate::descriptors;
 use crate::env_file;
@@ -77,7 +77,7 @@ pub(crate) fn environment(
 ///
 /// When a text holds a NUL byte.
 pub(crate) fn launch(spec: &ProcessSpec, environment: &Environment) -> io::Result<Launch> {
-    let hard = || getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
+    let hard = || getrlimit(Resource::RLIMIT_NOFILE).map_or(rlim_t::MAX, |(_, hard)| hard);
     let texts = |texts: &[&str]| texts.iter().map(|text| c_string(OsStr::new(text))).collect();
     let arguments: io::Result<Vec<CString>> = match &spec.program {
         Program::Argv(words) => texts(&words.iter().map(String::as_str).collect::<Vec<_>>()),

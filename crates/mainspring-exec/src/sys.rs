@@ -48,7 +48,7 @@ use std::ptr::null;
 use std::sync::atomic::AtomicI32;
 
 use nix::errno::Errno;
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, rlim_t, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use nix::unistd::{Pid, chdir, getpid, setsid};
 
@@ -76,7 +76,7 @@ pub(crate) struct Launch {
     /// Whether the server is shielded from the lack of memory.
     pub(crate) is_shielded: bool,
     /// The limit of open files, soft and hard, if the server has raised its own.
-    pub(crate) files: Option<(u64, u64)>,
+    pub(crate) files: Option<(rlim_t, rlim_t)>,
     /// What it sets of itself.
     pub(crate) attributes: Attributes,
 }

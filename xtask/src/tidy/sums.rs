@@ -55,9 +55,10 @@ const ROWS: [Row; 12] = [
     // child borrows the server's memory until it executes its program, which halves the cost of a process.
     // By 44: a mail of a crontab is that of Debian's cron, byte for byte, and what a notification needs of a
     // machine is looked for. By 4: who starts is told that commands look at the data directory, not a server.
+    // By 14: numbers of the kernel may have 32 bits.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_730,
+        lines: 11_744,
         goal: 6_800,
         assertions: 17,
     },
@@ -93,8 +94,8 @@ const ROWS: [Row; 12] = [
     // without SQLite stand beside other versions of it. The oldest Rust is tried.
     // The surface of a library names no type of a crate that is internal. A program has diesel on PostgreSQL.
     // The library of jobs and the program are compiled for macOS, with a compiler of C for it. A provider of
-    // identities is installed from npm. By 6: the same for Linux on ARM.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_746, goal: 7_000, assertions: 0 },
+    // identities is installed from npm. By 11: the same for Linux on ARM.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_751, goal: 7_000, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.

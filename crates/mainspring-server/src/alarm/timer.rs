@@ -36,8 +36,8 @@ pub struct Alarm {
 }
 
 /// Until when a timer can be set: beyond any due time that will be asked for, and far from the kernel's own
-/// limit.
-const FAR_SECONDS: i64 = 1 << 33;
+/// limit. Where a second has 32 bits that is in 2038.
+const FAR_SECONDS: i64 = if size_of::<nix::libc::time_t>() < 8 { i32::MAX as i64 } else { 1 << 33 };
 
 /// The first time that a timer can be set to: at zero it is not set.
 const SOON: Duration = Duration::from_nanos(1);
@@ -69,7 +69,7 @@ impl Alarm {
             _ => {
                 let far = Timestamp::from_second(FAR_SECONDS).expect("the constant lies within the calendar");
                 let at = at.unwrap_or(far).clamp(Timestamp::UNIX_EPOCH + SOON, far);
-                TimeSpec::new(at.as_second(), i64::from(at.subsec_nanosecond()))
+                TimeSpec::from(at.duration_since(Timestamp::UNIX_EPOCH).unsigned_abs())
             }
         };
         if self.set_to == Some(at) {

@@ -170,7 +170,7 @@ fn hold(path: &Path, bytes: u64) -> io::Result<()> {
 
 #[cfg(all(target_os = "linux", not(mainspring_posix)))]
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
-    let length = i64::try_from(bytes).map_err(io::Error::other)?;
+    let length = bytes.try_into().map_err(io::Error::other)?;
     nix::fcntl::posix_fallocate(file, 0, length).map_err(io::Error::from)
 }
 
