@@ -154,6 +154,7 @@ impl<K: PartialEq> Executor<K> {
         let is_starting = self.runs.iter_mut().any(|timed| timed.run.is_starting());
         let wait = if is_starting { LATER_START_WAIT } else { START_WAIT };
         let cgroup = self.cgroup(spec).map_err(StartRefusal::Start)?;
+        self.starter.forget(now);
         let run = Run::start(&mut self.starter, spec, variables, key, (now, wait), cgroup)
             .map_err(StartRefusal::Start)?;
         let pid = run.pid();

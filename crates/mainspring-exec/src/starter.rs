@@ -1,10 +1,11 @@
-//! The starter: a thread that stands still while a child has the memory of the process.
+//! The starter: threads that stand still, each while a child has the memory of the process.
 //!
 //! ```text
 //!  loop ── launch, descriptors ─▶ starter ── clone ─▶ child ── execve ─▶ the program
 //!   ▲                                │ stands still       │
 //!   └──────────── its number ────────┴────────────────────┘
-//!        └─ or, when it takes too long: from the kernel, and another thread comes for the next
+//!        └─ or from the kernel, when it takes too long, or when the program is a known one: the next start
+//!           has another thread
 //! ```
 //!
 //! A fork of a server copies the tables of its pages, and afterwards each page that it writes: of a start of
@@ -12,13 +13,19 @@
 //! and its thread cannot go on before it has executed the program. A file system that does not answer can
 //! make that last, so the thread is not the loop's.
 //!
-//! Cost: a thread with a stack of 64 KiB for the child, and a notification there and back for each start.
+//! A program that was executed within a second is known. It is not waited for, so that one child is on its
+//! way while the next is made: with two cores a server starts half as many again.
+//!
+//! Cost: a thread with a stack of 64 KiB for each child that is on its way, and a notification there and back
+//! for each start. Four threads stay.
 //!
 //! Does not lend anything to a child that becomes another user: that one is forked, as elsewhere than on
 //! Linux.
 //!
 //! Source: vfork(2), posix_spawn(3), clone(2) on CLONE_PARENT_SETTID.
 
+use std::collections::HashSet;
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -30,17 +37,35 @@ use std::time::Duration;
 use nix::sys::signal::SigSet;
 use nix::unistd::Pid;
 
+use crate::clock::Moment;
 use crate::sys::{self, Descriptors, Launch, STACK_BYTES};
 
-/// How often it is looked whether the kernel has told the number of a child that is late: it does as soon as
-/// the thread has run.
-const LOOK: Duration = Duration::from_millis(1);
+/// How often it is looked whether the kernel has told the number of a child that is late or not waited for:
+/// it does as soon as the thread has run.
+const LOOK: Duration = Duration::from_micros(50);
 
-/// The thread, while there is one that does not stand still.
+/// How long a program is known at most: then it is heard at its start what became of its file.
+const KNOWN_FOR: Duration = Duration::from_secs(1);
+
+/// How many programs are known: with more, the others are waited for.
+const MAX_KNOWN: usize = 256;
+
+/// How many threads may stand still for what is not waited for, and how many stay that do not.
+const MAX_AHEAD: usize = 4;
+
+/// The threads, and what they need not be waited for.
 #[derive(Debug, Default)]
 pub struct Starter {
-    thread: Option<StarterThread>,
+    idle: Vec<StarterThread>,
+    /// Each stands still, or has done so.
+    busy: Vec<StarterThread>,
+    known: HashSet<KnownProgram>,
+    /// When all were forgotten.
+    forgotten: Option<Moment>,
 }
+
+/// What was executed: the places where the program may be, and its folder.
+pub(crate) type KnownProgram = (Vec<CString>, CString);
 
 /// A child that is there.
 pub(crate) struct StartedChild {
@@ -53,7 +78,7 @@ pub(crate) struct StartedChild {
 
 impl Starter {
     /// Starts a child that becomes what `launch` says, with these streams as its first three. One that
-    /// borrows memory is waited for so long, until it has executed the program.
+    /// borrows memory is waited for so long, until it has executed the program, unless that is known.
     ///
     /// # Errors
     /// When there is no pipe, no thread or no process.
@@ -74,10 +99,9 @@ impl Starter {
         if !launch.may_borrow() {
             return Ok(StartedChild { pid: sys::fork(&launch, descriptors)?, failure, wait });
         }
-        let thread = match self.thread.take() {
-            Some(thread) => thread,
-            None => StarterThread::start()?,
-        };
+        let thread = self.thread()?;
+        let is_ahead = self.busy.len() < MAX_AHEAD && self.known.contains(&known_as(&launch));
+        let wait = if is_ahead { Duration::ZERO } else { wait };
         let pid = Arc::new(AtomicI32::new(0));
         let order = StartOrder { launch, descriptors, writer, pid: Arc::clone(&pid) };
         thread.orders.send(order).map_err(io::Error::other)?;
@@ -89,17 +113,45 @@ impl Starter {
         let wait = Duration::ZERO;
         match answered {
             Ok(cloned) => {
-                self.thread = Some(thread);
+                self.idle.push(thread);
                 let pid = cloned.map_err(io::Error::from_raw_os_error)?;
                 Ok(StartedChild { pid, failure, wait })
             }
-            // The thread ends when the child has executed its program.
             Err(RecvTimeoutError::Timeout) => {
+                self.busy.push(thread);
                 Ok(StartedChild { pid: Pid::from_raw(pid.load(Ordering::Acquire)), failure, wait })
             }
             Err(error @ RecvTimeoutError::Disconnected) => Err(io::Error::other(error)),
         }
     }
+
+    /// A program was executed just now.
+    pub(crate) fn learn(&mut self, program: KnownProgram) {
+        if self.known.len() < MAX_KNOWN {
+            self.known.insert(program);
+        }
+    }
+
+    /// Forgets all programs each second.
+    pub(crate) fn forget(&mut self, now: Moment) {
+        if self.forgotten.is_none_or(|last| KNOWN_FOR <= now.since(last)) {
+            self.known.clear();
+            self.forgotten = Some(now);
+        }
+    }
+
+    /// A thread that does not stand still.
+    fn thread(&mut self) -> io::Result<StarterThread> {
+        let moves = |thread: &mut StarterThread| thread.children.try_recv().is_ok();
+        self.idle.extend(self.busy.extract_if(.., moves));
+        self.idle.truncate(MAX_AHEAD);
+        self.idle.pop().map_or_else(StarterThread::start, Ok)
+    }
+}
+
+/// What `launch` is known by.
+pub(crate) fn known_as(launch: &Launch) -> KnownProgram {
+    (launch.programs.clone(), launch.directory.clone())
 }
 
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! The executor of processes, driven as a loop drives it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -430,26 +431,45 @@ impl SlowFile {
 fn a_program_on_a_file_system_that_does_not_answer_keeps_no_other_from_starting() {
     let path = crate::scratch::path("process-slow");
     fs::copy("/bin/true", &path).unwrap();
-    let held = SlowFile::of(&path);
     let slow = ProcessSpec { program: Program::Argv(vec![path.to_str().unwrap().to_owned()]), ..shell("") };
     let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
     let begun = Moment::now();
-    // The second is started by another thread, and is as slow.
-    let slow: Vec<u32> = (0..2).map(|key| executor.start(&slow, &[], key, begun).unwrap()).collect();
-    assert_ne!(slow[0], slow[1]);
-    executor.start(&shell("echo started"), &[], 2, begun).unwrap();
-    while heard.ends.is_empty() {
-        assert!(Moment::now().since(begun) < BOUND);
-        executor.turn(begun, &mut heard);
-        wait_for_output(&executor);
-    }
-    assert_eq!((heard.lines.as_slice(), executor.running_count()), (["started".to_owned()].as_slice(), 2));
+    // Known from now on: the first of the next ones are not waited for.
+    executor.start(&slow, &[], 0, begun).unwrap();
+    turn_until(&mut executor, &mut heard, &|executor, _| executor.running_count() == 0);
+    let held = SlowFile::of(&path);
+    // Each is started by another thread, and is as slow.
+    let slow: BTreeSet<u32> = (1..=6).map(|key| executor.start(&slow, &[], key, begun).unwrap()).collect();
+    assert_eq!(slow.len(), 6);
+    executor.start(&shell("echo started"), &[], 7, begun).unwrap();
+    turn_until(&mut executor, &mut heard, &|_, heard| 1 < heard.ends.len());
+    assert_eq!((heard.lines.as_slice(), executor.running_count()), (["started".to_owned()].as_slice(), 6));
     drop(held);
-    while 0 < executor.running_count() {
-        assert!(Moment::now().since(begun) < BOUND);
-        executor.turn(begun, &mut heard);
-        wait_for_output(&executor);
-    }
+    turn_until(&mut executor, &mut heard, &|executor, _| executor.running_count() == 0);
     let ends: Vec<_> = heard.ends.iter().map(|end| end.outcome.clone()).collect();
-    assert_eq!(ends, vec![Some(Outcome::Exited(0)); 3], "they ran once they could be executed");
+    assert_eq!(ends, vec![Some(Outcome::Exited(0)); 8], "they ran once they could be executed");
+}
+
+#[test]
+fn a_known_program_that_is_gone_is_not_started_and_says_so() {
+    let path = crate::scratch::path("process-gone");
+    fs::copy("/bin/true", &path).unwrap();
+    let spec = ProcessSpec { program: Program::Argv(vec![path.to_str().unwrap().to_owned()]), ..shell("") };
+    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
+    let begun = Moment::now();
+    executor.start(&spec, &[], 0, begun).unwrap();
+    fs::remove_file(&path).unwrap();
+    let refused = executor.start(&spec, &[], 1, begun).map(drop);
+    turn_until(&mut executor, &mut heard, &|executor, _| executor.running_count() == 0);
+    let mut said: Vec<String> =
+        heard.ends.iter().filter_map(|end| end.outcome.as_ref()).map(ToString::to_string).collect();
+    // It was heard before its start was over, or after.
+    said.extend(refused.err().map(|refused| format!("not started: {refused}")));
+    said.sort_unstable();
+    assert_eq!(said.len(), 2);
+    assert_eq!(said[0], "exit status 0");
+    assert!(
+        said[1].starts_with("not started: cannot execute ") && said[1].contains("No such file"),
+        "{said:?}"
+    );
 }

@@ -54,7 +54,7 @@ const SPREAD_S: u64 = 30;
 const AHEAD_S: u64 = 5;
 
 /// How many process jobs are submitted at once.
-const PROCESS_JOBS: usize = 2_000;
+const PROCESS_JOBS: usize = 8_000;
 
 /// How long a pool rests before it is measured, and how long it is looked at.
 const REST: Duration = Duration::from_secs(15);
