@@ -56,7 +56,7 @@ const MAX_LOST: usize = 256;
 
 /// After how many ends the tables are vacuumed: some megabytes of rows that are gone. By itself PostgreSQL
 /// looks once in a minute.
-const VACUUM_COUNT: usize = 4_000;
+const VACUUM_COUNT: usize = 2_000;
 
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
