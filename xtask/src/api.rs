@@ -15,8 +15,7 @@
 //! It reads the source and not what the compiler makes of it: what a macro writes is shown as the macro's
 //! call, and whether a type implements an auto trait is for the tests of each crate to pin.
 //!
-//! Source: the idea is that of the crates `public-api`, which needs a nightly toolchain, and
-//! `cargo-semver-checks`, which compares with a release: there is none yet.
+//! Source: the idea is that of the crate `public-api`, which needs a nightly toolchain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -126,7 +126,7 @@ const MAIN: [Step; 5] = [
 ];
 
 /// Beside MAIN: what builds in folders of its own, and last what takes much of what MAIN has built by then.
-const SIDE: [Step; 8] = [
+const SIDE: [Step; 9] = [
     Step { name: "each feature alone", arguments: &["xtask", "features"], environment: &[] },
     Step { name: "beside other crates", arguments: &["xtask", "beside"], environment: &[] },
     Step { name: "other machines", arguments: &["xtask", "bare"], environment: &[] },
@@ -139,6 +139,7 @@ const SIDE: [Step; 8] = [
     Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
     Step { name: "the queues under AddressSanitizer", arguments: &["xtask", "address"], environment: &[] },
     Step { name: "fuzz targets, from a fixed seed", arguments: &["xtask", "fuzz"], environment: &[] },
+    Step { name: "what breaks callers", arguments: &["xtask", "semver"], environment: &[] },
     Step { name: "the packages, published dry", arguments: &["xtask", "publish"], environment: &[] },
 ];
 

@@ -64,6 +64,8 @@ pub mod publish;
 
 pub mod reference;
 
+pub mod semver;
+
 pub mod simulate;
 
 pub mod skips;

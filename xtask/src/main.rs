@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use xtask::built::{Build, TESTED};
 use xtask::{
     bare, beside, ci, dependencies, example, fast, features, fuzz, instructions, map, publish, reference,
-    simulate, tidy, tools, trials, web,
+    semver, simulate, tidy, tools, trials, web,
 };
 
 const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | instructions [--accept]
        cargo xtask publish [--really]
        cargo xtask simulate --histories N [--from SEED] | simulate --pools N ..
-       cargo xtask tools | dependencies | features | trials | address | bare | beside | fuzz [--seconds N]
+       cargo xtask tools | dependencies | features | semver | trials | address | bare | beside | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | compare-queues [--processes] [--rounds N]
        cargo xtask page | contract [OPTION..]
        cargo xtask crash --tested .. | chaos --tested .. | page --tested | page --without-browser | contract --tested ..
@@ -25,6 +25,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   tools         installs what the tests need, where it may
   dependencies  their licences and sources, and whether anything is known against them, with cargo-deny
   features      none, each and all of the libraries' features, without a warning, with cargo-hack
+  semver        what breaks a program that was written for an earlier state of the libraries, with cargo-semver-checks
   trials        what another user of the machine would do to a server of root's: as root, or those are skipped
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
   simulate      histories of jobs beyond those of the tests; --pools: of several servers at one store
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
             simulate::run(&root, option, count, from)
         }
         ["bare"] => bare::run(&root),
+        ["semver"] => semver::run(&root),
         ["beside"] => beside::run(&root),
         ["address"] => fuzz::address(&root),
         ["fuzz"] => fuzz::fuzz(&root, None),

@@ -29,6 +29,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::program::{conclude, succeed};
+use crate::semver;
 
 /// The libraries that are tested here, in the order in which they depend on each other.
 pub(crate) const LIBRARIES: [&str; 4] =
@@ -90,8 +91,9 @@ fn try_packages(root: &Path) -> Result<(), String> {
 fn publish(root: &Path, mode: Mode) -> Result<(), String> {
     // They have been verified as a whole: cargo would compile each of them, with all below it, once more.
     let mut publish = cargo(root, &["publish", "--workspace", "--no-verify"]);
-    if mode == Mode::Dry {
-        publish.args(["--dry-run", "--allow-dirty"]);
+    match mode {
+        Mode::Dry => _ = publish.args(["--dry-run", "--allow-dirty"]),
+        Mode::Real => semver::compare(root)?,
     }
     succeed(&mut publish)
 }

@@ -1,0 +1,50 @@
+//! The libraries beside an earlier state of them: what breaks a program that was written for that is named.
+//!
+//! ```text
+//!  testdata/api/baseline.txt ── a commit ──▶ cargo-semver-checks ◀── this tree
+//! ```
+//!
+//! The baseline is the last release. Before the first it is moved by each commit that breaks something on
+//! purpose, to its own parent, and the commit says what it broke.
+//!
+//! Cost: the documentation of each library twice, five minutes of two cores.
+//!
+//! It does not show what is new: the texts of [`api`](crate::api) show each change. It does not install the
+//! tool, which no registry of the gate has compiled: that takes as long as half of the gate.
+//!
+//! Source: [cargo-semver-checks](https://github.com/obi1kenobi/cargo-semver-checks).
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use crate::api::LIBRARIES;
+use crate::program::{conclude, is_there, succeed};
+use crate::skips;
+
+/// Where the commit stands that is compared with.
+const BASELINE: &str = "testdata/api/baseline.txt";
+
+const TOOL: &str = "cargo-semver-checks";
+
+/// Compares each library.
+pub fn run(root: &Path) -> ExitCode {
+    conclude(if is_there(TOOL) {
+        compare(root)
+    } else {
+        skips::skip(skips::BROKEN_CALLERS, "there is no cargo-semver-checks")
+    })
+}
+
+/// The same, where nothing may be left out.
+///
+/// # Errors
+/// A library breaks its callers, or the tool or the commit is not there.
+pub fn compare(root: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(root.join(BASELINE)).map_err(|error| format!("{BASELINE}: {error}"))?;
+    let commit = text.lines().find(|line| !line.starts_with('#'));
+    let commit = commit.ok_or_else(|| format!("{BASELINE} names no commit"))?;
+    let mut cargo = Command::new(TOOL);
+    cargo.args(["semver-checks", "--baseline-rev", commit]).current_dir(root);
+    succeed(cargo.args(LIBRARIES.iter().flat_map(|library| ["-p", library])))
+}
