@@ -3,7 +3,7 @@
 //! ```text
 //! cargo package  ->  target/package/NAME-VERSION.crate  ->  target/packaged/NAME-VERSION/  ->  cargo test, cargo check
 //!                                                           target/packaged/Cargo.toml
-//! cargo publish  --dry-run, or really: in the order in which they depend on each other
+//! cargo publish  --dry-run, or really, if no caller breaks: in the order in which they depend on each other
 //! ```
 //!
 //! What is published is every crate whose manifest does not forbid it. Programs depend on some of them; the

@@ -4,8 +4,8 @@
 //!  testdata/api/baseline.txt ── a commit ──▶ cargo-semver-checks ◀── this tree
 //! ```
 //!
-//! The baseline is the last release. Before the first it is moved by each commit that breaks something on
-//! purpose, to its own parent, and the commit says what it broke.
+//! The baseline is the last release. Before the first it is the last commit that broke something on purpose:
+//! the commit after that one names it, and says what it broke.
 //!
 //! Cost: the documentation of each library twice, five minutes of two cores.
 //!

@@ -37,7 +37,7 @@ use crate::mask::Masks;
 use crate::secret::SecretError;
 use crate::shortage::is_shortage;
 use crate::spec::{ProcessSpec, Program};
-use crate::starter::{StartedChild, Starter, known_as};
+use crate::starter::{StartedChild, Starter};
 use crate::sys::{self, Step};
 use mainspring_host::accounts::Identity;
 
@@ -117,8 +117,7 @@ impl Process {
         if let Some(identity) = &spec.account.identity {
             streams.iter().for_each(|stream| give(stream, identity));
         }
-        let program = known_as(&launch);
-        let StartedChild { pid, failure, wait } = starter
+        let StartedChild { pid, program, failure, wait } = starter
             .start(launch, streams, cgroup, wait)
             .map_err(|error| StartError::Program(spec.program.clone(), error))?;
         let named = StartNames {

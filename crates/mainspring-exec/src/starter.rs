@@ -70,6 +70,7 @@ pub(crate) type KnownProgram = (Vec<CString>, CString);
 /// A child that is there.
 pub(crate) struct StartedChild {
     pub(crate) pid: Pid,
+    pub(crate) program: KnownProgram,
     /// Where it tells of its failure; when the program is executed that ends without a word.
     pub(crate) failure: OwnedFd,
     /// How long it is still to be waited for.
@@ -96,11 +97,12 @@ impl Starter {
             failure: writer.as_raw_fd(),
             cgroup: cgroup.map(|entry| entry.as_raw_fd()),
         };
+        let program = (launch.programs.clone(), launch.directory.clone());
         if !launch.may_borrow() {
-            return Ok(StartedChild { pid: sys::fork(&launch, descriptors)?, failure, wait });
+            return Ok(StartedChild { pid: sys::fork(&launch, descriptors)?, program, failure, wait });
         }
         let thread = self.thread()?;
-        let is_ahead = self.busy.len() < MAX_AHEAD && self.known.contains(&known_as(&launch));
+        let is_ahead = self.busy.len() < MAX_AHEAD && self.known.contains(&program);
         let wait = if is_ahead { Duration::ZERO } else { wait };
         let pid = Arc::new(AtomicI32::new(0));
         let order = StartOrder { launch, descriptors, writer, pid: Arc::clone(&pid) };
@@ -115,11 +117,12 @@ impl Starter {
             Ok(cloned) => {
                 self.idle.push(thread);
                 let pid = cloned.map_err(io::Error::from_raw_os_error)?;
-                Ok(StartedChild { pid, failure, wait })
+                Ok(StartedChild { pid, program, failure, wait })
             }
             Err(RecvTimeoutError::Timeout) => {
                 self.busy.push(thread);
-                Ok(StartedChild { pid: Pid::from_raw(pid.load(Ordering::Acquire)), failure, wait })
+                let pid = Pid::from_raw(pid.load(Ordering::Acquire));
+                Ok(StartedChild { pid, program, failure, wait })
             }
             Err(error @ RecvTimeoutError::Disconnected) => Err(io::Error::other(error)),
         }
@@ -147,11 +150,6 @@ impl Starter {
         self.idle.truncate(MAX_AHEAD);
         self.idle.pop().map_or_else(StarterThread::start, Ok)
     }
-}
-
-/// What `launch` is known by.
-pub(crate) fn known_as(launch: &Launch) -> KnownProgram {
-    (launch.programs.clone(), launch.directory.clone())
 }
 
 #[derive(Debug)]
