@@ -139,6 +139,7 @@ pub fn every(period: Duration, mut callback: impl FnMut() + Send + 'static) -> R
 ///
 /// Without an engine, because the operating system would not start its thread, it is ready at once, and
 /// [`refusal`](Sleep::refusal) says so.
+#[inline]
 pub fn sleep(delay: Duration) -> Sleep {
     futures().sleep(delay)
 }
@@ -176,11 +177,13 @@ pub fn timeout<F: IntoFuture>(delay: Duration, future: F) -> Timeout<F::IntoFutu
 ///
 /// # Errors
 /// The period is zero.
+#[inline]
 pub fn interval(period: Duration) -> Result<Interval, PeriodError> {
     futures().interval(period)
 }
 
 /// The front of the shared engine; without one, of an engine that refuses every timer.
+#[inline]
 fn futures() -> Futures {
     match global() {
         Ok(engine) => engine.futures(),

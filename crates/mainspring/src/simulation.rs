@@ -58,6 +58,7 @@ pub struct Simulation {
 
 impl Simulation {
     /// Makes one at tick 0, with ticks of a millisecond and nothing pending.
+    #[inline]
     pub fn new() -> Simulation {
         let clock = Manual::leaping();
         let driver = Arc::new(Single::new(Chunked::new(), clock.clone()));
@@ -65,18 +66,21 @@ impl Simulation {
     }
 
     /// Returns the engine, with all fronts.
+    #[inline]
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
     /// Returns the clock, for a wall clock of the test's, say. Move it by [`advance`](Self::advance): moved
     /// otherwise it passes deadlines whose timers fire with the next advance, late.
+    #[inline]
     pub fn clock(&self) -> &Manual {
         &self.clock
     }
 
     /// Moves time forward by a duration, rounded down to whole ticks, and fires what becomes due on the way,
     /// on this thread, each timer at its own time. Returns how many fired.
+    #[inline]
     pub fn advance(&self, duration: Duration) -> u64 {
         let ticks = duration.as_nanos() / self.clock.resolution().as_nanos();
         self.advance_to(self.clock.now().after(u64::try_from(ticks).unwrap_or(u64::MAX)))
@@ -84,6 +88,7 @@ impl Simulation {
 
     /// Moves time forward to a tick as [`advance`](Self::advance) does; to an earlier one than now it only
     /// fires what is due.
+    #[inline]
     pub fn advance_to(&self, tick: Tick) -> u64 {
         let fired_count = self.engine.counts().fired;
         self.driver.run_until(tick, &mut RunTasks);
@@ -92,6 +97,7 @@ impl Simulation {
 
     /// Moves time forward until nothing is pending, and returns how many fired. With a timer that repeats,
     /// that is never.
+    #[inline]
     pub fn run_until_idle(&self) -> u64 {
         let fired_count = self.engine.counts().fired;
         self.driver.run_until_idle(&mut RunTasks);
@@ -104,12 +110,14 @@ impl Simulation {
     /// One process has one: tests of one binary share it. Give such a test a binary of its own, and keep the
     /// simulation: when it is dropped the shared engine takes no more timers.
     #[must_use = "it does nothing if the process has an engine already"]
+    #[inline]
     pub fn set_global(&self) -> bool {
         global::set_global_with(|| Engine::from_driver(Arc::clone(&self.driver)))
     }
 }
 
 impl Default for Simulation {
+    #[inline]
     fn default() -> Simulation {
         Simulation::new()
     }
@@ -120,6 +128,7 @@ impl UnwindSafe for Simulation {}
 impl RefUnwindSafe for Simulation {}
 
 impl fmt::Debug for Simulation {
+    #[inline]
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Simulation").field("now", &self.clock.now()).finish_non_exhaustive()
     }

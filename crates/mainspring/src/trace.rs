@@ -97,6 +97,7 @@ pub struct Trace {
 
 impl fmt::Display for Trace {
     /// Writes the trace in the format of the [module](self).
+    #[inline]
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (tick_ns, dropped) = (self.tick.as_nanos(), self.dropped_count);
         writeln!(formatter, "mainspring-trace {VERSION} tick_ns {tick_ns} dropped {dropped}")?;
@@ -155,12 +156,14 @@ pub enum TraceProblem {
 }
 
 impl fmt::Display for TraceError {
+    #[inline]
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "line {}: {}", self.line, self.problem)
     }
 }
 
 impl fmt::Display for TraceProblem {
+    #[inline]
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TraceProblem::Header => {
@@ -182,6 +185,7 @@ impl std::error::Error for TraceError {}
 impl FromStr for Trace {
     type Err = TraceError;
 
+    #[inline]
     fn from_str(text: &str) -> Result<Trace, TraceError> {
         let mut lines = text.lines().enumerate();
         let header = lines.next().and_then(|(_, line)| parse_header(line));
@@ -203,6 +207,7 @@ impl FromStr for Trace {
     }
 }
 
+#[inline]
 fn parse_header(line: &str) -> Option<(Duration, u64)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let ["mainspring-trace", version, "tick_ns", tick_ns, "dropped", dropped] = words[..] else {
@@ -212,6 +217,7 @@ fn parse_header(line: &str) -> Option<(Duration, u64)> {
     (version.parse() == Ok(VERSION) && !tick.is_zero()).then_some((tick, dropped.parse().ok()?))
 }
 
+#[inline]
 fn parse_step(line: &str) -> Result<Step, TraceProblem> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number = |word: &str| word.parse::<u64>().map_err(|_| TraceProblem::Number(word.to_owned()));

@@ -36,8 +36,9 @@ struct Row {
 // stores, 16 of processes and 21 of jobs.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
-    // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out.
-    Row { crates: &["mainspring-queue", "mainspring"], lines: 12_363, goal: 10_400, assertions: 120 },
+    // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out. By
+    // 117: each function that a program of one timer does not call is marked, which halves what it compiles.
+    Row { crates: &["mainspring-queue", "mainspring"], lines: 12_480, goal: 10_400, assertions: 120 },
     Row { crates: &["mainspring-cron"], lines: 4_100, goal: 3_700, assertions: 7 },
     // `on = "all"`: places, lanes of admission; what waits for no worker is told; machines of workers, and
     // outputs that are read while they grow; what is due when it is submitted is read from nowhere, and keeps

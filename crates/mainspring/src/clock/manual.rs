@@ -66,11 +66,13 @@ struct State {
 
 impl Manual {
     /// Makes a clock at tick 0 that only `advance` and `advance_to` move. Its resolution is a millisecond.
+    #[inline]
     pub fn stepped() -> Manual {
         Manual::with(Duration::from_millis(1), Waiting::Sleeps)
     }
 
     /// Makes a clock at tick 0 that waiting moves too. Its resolution is a millisecond.
+    #[inline]
     pub fn leaping() -> Manual {
         Manual::with(Duration::from_millis(1), Waiting::MovesTime)
     }
@@ -79,6 +81,7 @@ impl Manual {
     ///
     /// # Panics
     /// If the resolution is zero.
+    #[inline]
     pub fn stepped_by(resolution: Duration) -> Manual {
         Manual::with(resolution, Waiting::Sleeps)
     }
@@ -87,10 +90,12 @@ impl Manual {
     ///
     /// # Panics
     /// If the resolution is zero.
+    #[inline]
     pub fn leaping_by(resolution: Duration) -> Manual {
         Manual::with(resolution, Waiting::MovesTime)
     }
 
+    #[inline]
     fn with(resolution: Duration, waiting: Waiting) -> Manual {
         assert!(!resolution.is_zero(), "a tick lasts");
         Manual { shared: Arc::new(Shared { resolution, waiting, state: Mutex::new(State::default()) }) }
@@ -98,6 +103,7 @@ impl Manual {
 
     /// Moves time forward by a duration and wakes the threads that waited for that. What is left of a tick
     /// counts with the next call.
+    #[inline]
     pub fn advance(&self, duration: Duration) {
         let resolution_ns = self.shared.resolution.as_nanos();
         self.change(|state| {
@@ -109,6 +115,7 @@ impl Manual {
     }
 
     /// Moves time forward to the beginning of a tick; an earlier one than now is ignored.
+    #[inline]
     pub fn advance_to(&self, tick: Tick) {
         self.change(|state| {
             if state.now < tick {
@@ -121,6 +128,7 @@ impl Manual {
     /// one.
     ///
     /// A driver that has not gone to sleep yet does not wait: see [`wait_count`](Self::wait_count).
+    #[inline]
     pub fn advance_to_next(&self) -> Option<Tick> {
         let next = self.state().waiters.iter().map(|&(_, until)| until).min()?;
         self.advance_to(next);
@@ -129,14 +137,17 @@ impl Manual {
 
     /// Returns how many waits have been begun on this clock, which tells a test how often a driver went to
     /// sleep.
+    #[inline]
     pub fn wait_count(&self) -> u64 {
         self.state().wait_count
     }
 
+    #[inline]
     fn state(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[inline]
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state();
         change(&mut state);
@@ -148,14 +159,17 @@ impl Manual {
 }
 
 impl Clock for Manual {
+    #[inline]
     fn resolution(&self) -> Duration {
         self.shared.resolution
     }
 
+    #[inline]
     fn now(&self) -> Tick {
         self.state().now
     }
 
+    #[inline]
     fn after(&self, delay: Duration) -> Tick {
         let state = self.state();
         if delay.is_zero() {
@@ -164,12 +178,14 @@ impl Clock for Manual {
         state.now.after(ticks_rounded_up(state.passed_ns + delay.as_nanos(), self.shared.resolution).get())
     }
 
+    #[inline]
     fn after_ns(&self, delay: Duration) -> u128 {
         let state = self.state();
         let began_ns = u128::from(state.now.get()).saturating_mul(self.shared.resolution.as_nanos());
         began_ns.saturating_add(state.passed_ns + delay.as_nanos())
     }
 
+    #[inline]
     fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
         self.state().wait_count += 1;
         let Some(until) = until else { return notifier.wait(None) };

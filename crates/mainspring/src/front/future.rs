@@ -145,26 +145,31 @@ const _: () = assert!(size_of::<Sleep>() == 24);
 
 impl Futures {
     /// Makes the front of a driver that runs tasks.
+    #[inline]
     pub fn new(handle: Handle<Task>) -> Futures {
         Futures { handle }
     }
 
     /// Is ready `delay` from now (the call, not the first poll), and not earlier. A delay beyond the clock's
     /// range is never over.
+    #[inline]
     pub fn sleep(&self, delay: Duration) -> Sleep {
         self.begin(self.handle.clock().after(delay), Unset::of_delay(delay))
     }
 
     /// Is ready once a tick of the driver's clock has begun, or an instant has come; at once if it has.
+    #[inline]
     pub fn sleep_until(&self, deadline: impl Into<Deadline>) -> Sleep {
         self.begin(deadline.into().tick(&**self.handle.clock()), Unset::Unknown)
     }
 
+    #[inline]
     fn begin(&self, deadline: Tick, unset: Unset) -> Sleep {
         Sleep { part: self.handle.local_or_absent(), state: State::Unset(unset), deadline }
     }
 
     /// Is ready anywhere from `delay` to `delay + tolerance` from now: see [`Handle::schedule_within`].
+    #[inline]
     pub fn sleep_within(&self, delay: Duration, tolerance: Duration) -> Sleep {
         self.sleep_until(self.handle.tick_within(delay, tolerance))
     }
@@ -193,6 +198,7 @@ impl Futures {
     ///
     /// # Errors
     /// The period is zero.
+    #[inline]
     pub fn interval(&self, period: Duration) -> Result<Interval, PeriodError> {
         let mut interval = self.interval_after(period)?;
         interval.reset_immediately();
@@ -204,6 +210,7 @@ impl Futures {
     ///
     /// # Errors
     /// The period is zero.
+    #[inline]
     pub fn interval_at(&self, start: impl Into<Deadline>, period: Duration) -> Result<Interval, PeriodError> {
         let mut interval = self.interval_after(period)?;
         interval.reset_at(start);
@@ -214,6 +221,7 @@ impl Futures {
     ///
     /// # Errors
     /// The period is zero.
+    #[inline]
     pub fn interval_after(&self, period: Duration) -> Result<Interval, PeriodError> {
         Interval::new(self.sleep(period), period)
     }
@@ -221,6 +229,7 @@ impl Futures {
 
 impl Unset {
     /// Before the first poll, when the deadline is so far from now.
+    #[inline]
     fn of_delay(delay: Duration) -> Unset {
         if delay.is_zero() { Unset::Unknown } else { Unset::Ahead }
     }
@@ -228,17 +237,20 @@ impl Unset {
 
 impl Sleep {
     /// Returns the tick at which it is ready.
+    #[inline]
     pub fn deadline(&self) -> Tick {
         self.deadline
     }
 
     /// Tells whether its tick has begun.
+    #[inline]
     pub fn is_elapsed(&self) -> bool {
         self.deadline <= self.part.clock().now()
     }
 
     /// Tells why it was ready before its tick had begun: the driver has been shut down, or has no thread or
     /// no name left for a timer. `None` for any other.
+    #[inline]
     pub fn refusal(&self) -> Option<Refusal> {
         match self.state {
             State::Unset(Unset::Refused(refusal)) => Some(refusal),
@@ -248,16 +260,19 @@ impl Sleep {
 
     /// Moves it to `delay` from now, and not earlier, whether it was ready or not. It must be polled again to
     /// be woken.
+    #[inline]
     pub fn reset(&mut self, delay: Duration) {
         self.move_to(self.part.clock().after(delay), Unset::of_delay(delay));
     }
 
     /// Moves it to another tick or instant, earlier or later, whether it was ready or not. It must be polled
     /// again to be woken.
+    #[inline]
     pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
         self.move_to(deadline.into().tick(&**self.part.clock()), Unset::Unknown);
     }
 
+    #[inline]
     fn move_to(&mut self, deadline: Tick, unset: Unset) {
         self.deadline = deadline;
         if let State::Set(timer) = self.state
@@ -270,6 +285,7 @@ impl Sleep {
         self.state = State::Unset(unset);
     }
 
+    #[inline]
     fn cancel(&mut self) {
         if let State::Set(timer) = self.state {
             self.state = State::Unset(Unset::Unknown);
@@ -278,6 +294,7 @@ impl Sleep {
     }
 
     /// Registers the timer, whose payload is the waker.
+    #[inline]
     fn register(&mut self, waker: &Waker) -> Poll<()> {
         let scheduled = self.part.ask_again().and_then(|()| {
             let task = Task::waking(waker.clone());
@@ -296,6 +313,7 @@ impl Sleep {
     }
 
     /// Makes the timer wake `waker`; tells whether it still can.
+    #[inline]
     fn keep(&self, timer: mainspring_queue::TimerId, waker: &Waker) -> bool {
         let (part, id) = (&self.part, self.part.id(timer));
         let mut is_kept = false;
@@ -316,6 +334,7 @@ impl Sleep {
 
     /// Tells whether it is over. A timer that is set in any case fires if it was over already, so a cheap
     /// look will do before.
+    #[inline]
     fn is_over(&self) -> bool {
         match self.state {
             State::Unset(Unset::Ahead) => self.part.clock().has_long_begun(self.deadline),
@@ -323,6 +342,7 @@ impl Sleep {
         }
     }
 
+    #[inline]
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
         if self.is_over() {
             self.cancel();
@@ -349,6 +369,7 @@ impl Sleep {
 
 /// Not by parking: a runtime whose thread this is may be woken by an unpark meanwhile, and would miss it.
 #[cfg(not(mainspring_loom))]
+#[inline]
 fn pause() {
     let lock = Mutex::new(());
     let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -357,9 +378,11 @@ fn pause() {
 
 /// In a model time does not pass.
 #[cfg(mainspring_loom)]
+#[inline]
 fn pause() {}
 
 /// Why a timer was refused. Its waker is dropped: the task that it would wake is polling.
+#[inline]
 fn refusal_of(refused: RefusedTimer<Task>) -> Refusal {
     let reason = refused.reason;
     drop(refused.into_payload().into_waker());
@@ -369,12 +392,14 @@ fn refusal_of(refused: RefusedTimer<Task>) -> Refusal {
 impl Future for Sleep {
     type Output = ();
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         self.poll_elapsed(context)
     }
 }
 
 impl Drop for Sleep {
+    #[inline]
     fn drop(&mut self) {
         self.cancel();
     }

@@ -116,6 +116,7 @@ pub struct Message {
 
 impl Mailboxes {
     /// Makes the front of a driver that runs tasks.
+    #[inline]
     pub fn new(handle: Handle<Task>) -> Mailboxes {
         Mailboxes { shared: Arc::new(Shared { handle, services: Mutex::default() }) }
     }
@@ -124,6 +125,7 @@ impl Mailboxes {
     ///
     /// # Panics
     /// If there are 2^32 services.
+    #[inline]
     pub fn register(&self) -> (Service, Receiver<Message>) {
         let (sender, receiver) = channel();
         let mut services = self.shared.services();
@@ -139,6 +141,7 @@ impl Mailboxes {
     }
 
     /// Ends a service; tells whether it was there. Its mailbox is disconnected once it has been read empty.
+    #[inline]
     pub fn unregister(&self, service: Service) -> bool {
         self.shared.services().by_number.remove(&service.0).is_some()
     }
@@ -147,6 +150,7 @@ impl Mailboxes {
     ///
     /// # Errors
     /// The service is not registered; or the driver would not take the timer.
+    #[inline]
     pub fn timeout(&self, delay: Duration, service: Service, session: u64) -> Result<(), SendError> {
         let clock = self.shared.handle.clock();
         self.send_at(if delay.is_zero() { Tick::ZERO } else { clock.after(delay) }, service, session)
@@ -158,6 +162,7 @@ impl Mailboxes {
     ///
     /// # Errors
     /// As [`timeout`](Self::timeout).
+    #[inline]
     pub fn timeout_ticks(&self, tick_count: u64, service: Service, session: u64) -> Result<(), SendError> {
         let clock = self.shared.handle.clock();
         let deadline = if tick_count == 0 { Tick::ZERO } else { clock.now().after(tick_count) };
@@ -169,6 +174,7 @@ impl Mailboxes {
     ///
     /// # Errors
     /// As [`timeout`](Self::timeout).
+    #[inline]
     pub fn timeout_within(
         &self,
         delay: Duration,
@@ -181,6 +187,7 @@ impl Mailboxes {
     }
 
     /// Sends a message at a tick of the driver's clock; at once if that is the first.
+    #[inline]
     fn send_at(&self, deadline: Tick, service: Service, session: u64) -> Result<(), SendError> {
         if deadline == Tick::ZERO {
             let now = self.now();
@@ -201,18 +208,21 @@ impl Mailboxes {
     }
 
     /// Returns the time in ticks since the driver's clock began.
+    #[inline]
     pub fn now(&self) -> Tick {
         self.shared.handle.clock().now()
     }
 }
 
 impl Shared {
+    #[inline]
     fn services(&self) -> MutexGuard<'_, Services> {
         self.services.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a message into a mailbox; tells whether there is one. A mailbox whose receiver was dropped is
     /// forgotten.
+    #[inline]
     fn send(&self, service: Service, message: Message) -> bool {
         let mut services = self.services();
         let is_sent = services.by_number.get(&service.0).is_some_and(|sender| sender.send(message).is_ok());
@@ -224,6 +234,7 @@ impl Shared {
 }
 
 impl fmt::Debug for Mailboxes {
+    #[inline]
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Mailboxes").finish_non_exhaustive()
     }
@@ -253,6 +264,7 @@ pub enum SendError {
 }
 
 impl fmt::Display for SendError {
+    #[inline]
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SendError::NoService => formatter.write_str("the service is not registered"),
@@ -264,6 +276,7 @@ impl fmt::Display for SendError {
 impl Error for SendError {}
 
 impl From<Refusal> for SendError {
+    #[inline]
     fn from(refusal: Refusal) -> SendError {
         SendError::Refused(refusal)
     }
@@ -271,6 +284,7 @@ impl From<Refusal> for SendError {
 
 /// Drops the payload.
 impl<T> From<RefusedTimer<T>> for SendError {
+    #[inline]
     fn from(refused: RefusedTimer<T>) -> SendError {
         SendError::Refused(refused.reason)
     }

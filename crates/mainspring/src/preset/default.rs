@@ -56,6 +56,7 @@ impl Engine {
     }
 
     /// Returns the front for async code.
+    #[inline]
     pub fn futures(&self) -> Futures {
         Futures::new(self.handle().clone())
     }
@@ -81,6 +82,7 @@ impl Engine {
     }
 
     /// Makes a front of messages to services, as skynet's timers are.
+    #[inline]
     pub fn mailboxes(&self) -> Mailboxes {
         Mailboxes::new(self.handle().clone())
     }

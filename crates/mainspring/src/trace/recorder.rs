@@ -76,6 +76,7 @@ impl Recorder {
     /// Makes one that is off, for at most `capacity` steps; what comes after is counted and not kept. Times
     /// are those of `clock`, which should be the driver's: the time of a queue stands still while its driver
     /// sleeps.
+    #[inline]
     pub fn new(clock: impl Clock, capacity: usize) -> Recorder {
         let clock = clock.into_shared();
         let (is_on, record) = (AtomicBool::new(false), Mutex::new(Record::default()));
@@ -88,34 +89,40 @@ impl Recorder {
     }
 
     /// Begins to record.
+    #[inline]
     pub fn switch_on(&self) {
         self.shared.is_on.store(true, Ordering::Relaxed);
     }
 
     /// Stops recording. Timers that are pending are forgotten: what happens to them meanwhile would be
     /// missing.
+    #[inline]
     pub fn switch_off(&self) {
         self.shared.is_on.store(false, Ordering::Relaxed);
         self.record().numbers.clear();
     }
 
     /// Tells whether it is on.
+    #[inline]
     pub fn is_on(&self) -> bool {
         self.shared.is_on.load(Ordering::Relaxed)
     }
 
     /// Takes what was recorded so far, and begins anew with an empty record. Timers that are pending are
     /// forgotten.
+    #[inline]
     pub fn take(&self) -> Trace {
         let Record { steps, dropped_count, .. } = std::mem::take(&mut *self.record());
         Trace { tick: self.shared.clock.resolution(), dropped_count, steps }
     }
 
+    #[inline]
     fn record(&self) -> MutexGuard<'_, Record> {
         self.shared.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[cold]
+    #[inline]
     fn note(&self, id: TimerId, operation: Operation) {
         let at = self.shared.clock.now();
         let mut record = self.record();
@@ -142,6 +149,7 @@ impl Recorder {
 }
 
 impl fmt::Debug for Recorder {
+    #[inline]
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Recorder").field("is_on", &self.is_on()).finish_non_exhaustive()
     }
@@ -170,12 +178,14 @@ pub struct RecordedQueue<Q> {
 
 impl<Q> RecordedQueue<Q> {
     /// Returns the queue itself.
+    #[inline]
     pub fn into_inner(self) -> Q {
         self.queue
     }
 }
 
 impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
+    #[inline]
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let id = self.queue.schedule(deadline, payload)?;
         if self.recorder.is_on() {
@@ -184,6 +194,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
         Ok(id)
     }
 
+    #[inline]
     fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let id = self.queue.schedule_past_limit(deadline, payload)?;
         if self.recorder.is_on() {
@@ -192,6 +203,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
         Ok(id)
     }
 
+    #[inline]
     fn cancel(&mut self, id: TimerId) -> Option<T> {
         let payload = self.queue.cancel(id)?;
         if self.recorder.is_on() {
@@ -200,6 +212,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
         Some(payload)
     }
 
+    #[inline]
     fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         self.queue.reset(id, deadline)?;
         if self.recorder.is_on() {
@@ -208,22 +221,27 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
         Ok(())
     }
 
+    #[inline]
     fn deadline(&self, id: TimerId) -> Option<Tick> {
         self.queue.deadline(id)
     }
 
+    #[inline]
     fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
         self.queue.payload_mut(id)
     }
 
+    #[inline]
     fn next_wakeup(&self) -> Option<Tick> {
         self.queue.next_wakeup()
     }
 
+    #[inline]
     fn advance(&mut self, now: Tick) {
         self.queue.advance(now);
     }
 
+    #[inline]
     fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         let expired = self.queue.pop_expired()?;
         if self.recorder.is_on() {
@@ -232,10 +250,12 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
         Some(expired)
     }
 
+    #[inline]
     fn advance_within(&mut self, now: Tick, budget: &mut Budget) {
         self.queue.advance_within(now, budget);
     }
 
+    #[inline]
     fn pop_within(&mut self, budget: &mut Budget) -> PopResult<T> {
         let popped = self.queue.pop_within(budget);
         if let PopResult::Timer(expired) = &popped
@@ -246,30 +266,37 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
         popped
     }
 
+    #[inline]
     fn now(&self) -> Tick {
         self.queue.now()
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.queue.len()
     }
 
+    #[inline]
     fn peek(&self) -> Option<(TimerId, Tick)> {
         self.queue.peek()
     }
 
+    #[inline]
     fn compact(&mut self) {
         self.queue.compact();
     }
 
+    #[inline]
     fn trim(&mut self, budget: &mut Budget) -> bool {
         self.queue.trim(budget)
     }
 
+    #[inline]
     fn profile(&self) -> Profile {
         self.queue.profile()
     }
 
+    #[inline]
     fn check(&self) {
         self.queue.check();
     }

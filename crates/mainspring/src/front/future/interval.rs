@@ -85,6 +85,7 @@ pub struct Interval {
 
 impl Interval {
     /// The first tick is a period from now; `sleep` is one that was not polled.
+    #[inline]
     pub(super) fn new(mut sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
         let series = Series::new(period, &*sleep.part)?;
         sleep.move_to(series.due(), Unset::Ahead);
@@ -92,6 +93,7 @@ impl Interval {
     }
 
     /// Chooses what becomes of missed ticks.
+    #[inline]
     pub fn with_missed_ticks(mut self, missed: MissedTicks) -> Interval {
         self.missed = missed;
         self
@@ -105,11 +107,13 @@ impl Interval {
     }
 
     /// Polls for the next tick; ready with the tick at which it was due.
+    #[inline]
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Tick> {
         ready!(self.poll_unless_ended(context)).map_or(Poll::Pending, Poll::Ready)
     }
 
     /// The same; `None` once the driver has been shut down.
+    #[inline]
     fn poll_unless_ended(&mut self, context: &mut Context<'_>) -> Poll<Option<Tick>> {
         ready!(self.sleep.poll_elapsed(context));
         let due = self.sleep.deadline();
@@ -129,21 +133,25 @@ impl Interval {
     }
 
     /// Returns how long it is from tick to tick.
+    #[inline]
     pub fn period(&self) -> Duration {
         self.series.period()
     }
 
     /// Begins anew: the next tick is a period from now.
+    #[inline]
     pub fn reset(&mut self) {
         self.reset_after(self.period());
     }
 
     /// Begins anew: the next tick is due now.
+    #[inline]
     pub fn reset_immediately(&mut self) {
         self.reset_after(Duration::ZERO);
     }
 
     /// Begins anew: the next tick is `delay` from now.
+    #[inline]
     pub fn reset_after(&mut self, delay: Duration) {
         self.series.begin_after(&**self.sleep.part.clock(), delay);
         self.sleep.reset(delay);
@@ -151,6 +159,7 @@ impl Interval {
 
     /// Begins anew: the next tick is at a tick of the driver's clock, or at an instant; at once if that has
     /// passed.
+    #[inline]
     pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
         let due = self.series.begin(&**self.sleep.part.clock(), deadline.into());
         self.sleep.reset_at(due);
@@ -160,6 +169,7 @@ impl Interval {
 impl Stream for Interval {
     type Item = Tick;
 
+    #[inline]
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Tick>> {
         self.poll_unless_ended(context)
     }
