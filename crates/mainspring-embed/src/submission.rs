@@ -177,7 +177,8 @@ impl<'c, P> Once<'c, P> {
     /// It begins when it is due and no member of that batch waits or runs any more, however they ended:
     /// the callback of a batch. Submitted after its members, or it finds none and begins at once; in one
     /// call of `submit_all`, or one transaction, it may be the last. What is a member of the batch itself is
-    /// refused.
+    /// refused. Members of two batches that wait for each other's batch wait until one is cancelled; `show`
+    /// names what each waits for.
     pub fn after_batch(self, name: impl Into<String>) -> Once<'c, P> {
         Once { after_batch: Some(name.into()), ..self }
     }

@@ -89,3 +89,25 @@ fn clients_that_wait_leave_room_for_who_comes_to_cancel() {
     assert_eq!(fixture.ask(&["cancel", "long"]).code, Some(0));
     server.stop();
 }
+
+#[test]
+fn clients_that_ask_at_once_for_output_to_follow_are_counted_before_it_is_found() {
+    let fixture = TrialFixture::of_ours("following");
+    let server = fixture.serve(LONG);
+    assert_eq!(fixture.ask(&["run", "long"]).code, Some(0));
+    let mut streams: Vec<UnixStream> = (0..CROWD).map(|_| fixture.connect()).collect();
+    streams.drain(..8);
+    for stream in &mut streams {
+        stream.write_all(b"{\"id\":1,\"command\":\"logs\",\"of\":\"long\",\"follow\":true}\n").unwrap();
+    }
+    // Whose place it is to be refused depends on who is read first. One that follows is told nothing yet.
+    let refused = |stream: &UnixStream| {
+        stream.set_nonblocking(true).unwrap();
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).is_ok() && line.contains("48 connections wait")
+    };
+    assert_eq!(fixture.ask(&["list"]).code, Some(0));
+    assert_eq!(streams.iter().filter(|stream| refused(stream)).count(), CROWD - 8 - 48);
+    assert_eq!(fixture.ask(&["cancel", "long"]).code, Some(0));
+    server.stop();
+}

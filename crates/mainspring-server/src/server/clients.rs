@@ -238,7 +238,10 @@ impl Clients {
 
     /// The store is to be asked for a client. Returns whether the client is still there.
     pub(super) fn begin_question(&mut self, request_id: RequestId) -> bool {
-        self.peers.get(request_id.client).map(|peer| peer.asking_count += 1).is_some()
+        let Some(peer) = self.peers.get(request_id.client) else { return false };
+        peer.asking_count += 1;
+        peer.follow_count += usize::from(request_id.follows);
+        true
     }
 
     /// The store has answered.
@@ -246,6 +249,7 @@ impl Clients {
         if let Some(peer) = self.peers.get(request_id.client) {
             debug_assert!(0 < peer.asking_count, "a question ends that was begun");
             peer.asking_count = peer.asking_count.saturating_sub(1);
+            peer.follow_count = peer.follow_count.saturating_sub(usize::from(request_id.follows));
         }
     }
 

@@ -91,6 +91,8 @@ pub(super) struct Peer {
     pub(super) waited_count: usize,
     /// How many questions of it are with the store: no other request is taken meanwhile.
     pub(super) asking_count: usize,
+    /// How many of them look for output that it will follow.
+    pub(super) follow_count: usize,
     /// When it last asked for something or read something.
     pub(super) active: Moment,
     /// What is wrong with the connection as a whole: said after what was asked before.
@@ -128,6 +130,7 @@ impl Peer {
             awaited_count: 0,
             waited_count: 0,
             asking_count: 0,
+            follow_count: 0,
             active: now,
             refusal: None,
             is_closed: false,
@@ -173,7 +176,7 @@ impl Peer {
 
     /// Whether it may stay idle for as long as it likes: for the end of a run, or for output.
     pub(super) fn is_waiting(&self) -> bool {
-        0 < self.waited_count || self.feed.as_ref().is_some_and(|feed| feed.follows)
+        0 < self.waited_count || 0 < self.follow_count || self.feed.as_ref().is_some_and(|feed| feed.follows)
     }
 
     /// Whether it could make room for another connection.
