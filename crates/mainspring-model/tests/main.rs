@@ -25,7 +25,5 @@
 //!
 //! Does not model how long anything takes: `mainspring-job`'s histories of several owners do.
 
-#[cfg(test)]
 mod pool;
-#[cfg(test)]
 mod protocol;

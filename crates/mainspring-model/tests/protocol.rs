@@ -1,4 +1,4 @@
-//! The model, and what is found in it: see the library's text.
+//! The model, and what is found in it: see `main.rs`.
 
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
