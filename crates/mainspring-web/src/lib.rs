@@ -23,7 +23,6 @@ pub mod call;
 pub mod catalogue;
 pub mod computation;
 pub mod connections;
-mod dashboard;
 pub mod event_stream;
 pub mod guard;
 pub mod job_schedule;

@@ -83,7 +83,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-cluster"], lines: 1_973, goal: 1_800, assertions: 15 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
-    Row { crates: &["mainspring-web"], lines: 7_903, goal: 4_900, assertions: 5 },
+    Row { crates: &["mainspring-web"], lines: 7_701, goal: 4_900, assertions: 2 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of

@@ -11,11 +11,9 @@
 //!
 //! Source: Grafana's JSON model of dashboards.
 
-#![cfg(test)]
-
 use serde_json::{Value, json};
 
-use crate::metric_rows::ROWS;
+use mainspring_web::metric_rows::ROWS;
 
 /// Where it is committed.
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/grafana-dashboard.json");
