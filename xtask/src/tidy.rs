@@ -59,7 +59,7 @@ pub fn check(root: &Path) -> Vec<Finding> {
         .collect();
     let names = manifests.iter().flat_map(|(_, manifest)| manifests::dependency_names(manifest)).collect();
     findings.extend(layers::check(&layer_file, &names, &sources));
-    findings.extend(circles::without_known(circles::check(&sources)));
+    findings.extend(circles::check(&sources));
     findings.extend(budgets::check(&sources));
     findings.extend(sums::check(&sources));
     findings.extend(sizes::check(root));

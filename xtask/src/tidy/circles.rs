@@ -11,12 +11,10 @@
 //! parent module that uses what its child defines, while the child uses what the parent defines, is a circle
 //! like any other. Tests do not count.
 //!
-//! Cost: linear in files and arrows (Tarjan's strongly connected components). It sees imports (`use super::`,
-//! `use crate::`, also those within a function), paths in types and expressions, and the arguments of macros
-//! that are expressions. It does not see names that a macro makes, nor methods: a child may extend its
-//! parent's type without being named by it.
-//!
-//! Source: R. Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing 1(2), 1972.
+//! Cost: a walk along all arrows for each file, some milliseconds here. It sees imports (`use super::`, `use
+//! crate::`, also those within a function), paths in types and expressions, and the arguments of macros that
+//! are expressions. It does not see names that a macro makes, nor methods: a child may extend its parent's
+//! type without being named by it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,10 +24,6 @@ use syn::visit::{self, Visit};
 
 use super::layers::{is_for_tests, module_of};
 use super::{Finding, Source};
-
-/// The first file of each circle that is not cut yet. A circle that is cut leaves this list: a name that
-/// starts no circle is a finding too.
-const REMAINING: [&str; 0] = [];
 
 /// How often one name may be passed on by re-exports; more is a circle of re-exports.
 const MAX_REEXPORTS: usize = 16;
@@ -48,19 +42,7 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
             targets.filter(|&target| target != index && !rooms[target].is_root()).collect()
         })
         .collect();
-    let circles = Components::of(&arrows).into_iter().filter(|members| 1 < members.len());
-    circles.map(|members| describe(&members, &rooms, &arrows)).collect()
-}
-
-/// Leaves out the circles that are known, and names the known ones that are gone.
-pub fn without_known(found: Vec<Finding>) -> Vec<Finding> {
-    let is_known = |finding: &Finding| REMAINING.iter().any(|known| finding.path == Path::new(known));
-    let (known, mut new): (Vec<Finding>, Vec<Finding>) = found.into_iter().partition(is_known);
-    let gone = REMAINING.iter().filter(|path| !known.iter().any(|finding| finding.path == Path::new(path)));
-    new.extend(gone.map(|path| {
-        Finding::new(Path::new(path), 1, "no circle of files starts here any more: take it off the list")
-    }));
-    new
+    circles(&arrows).iter().map(|members| describe(members, &rooms, &arrows)).collect()
 }
 
 fn describe(members: &[usize], rooms: &[FileNode], arrows: &[BTreeSet<usize>]) -> Finding {
@@ -72,9 +54,8 @@ fn describe(members: &[usize], rooms: &[FileNode], arrows: &[BTreeSet<usize>]) -
             format!("`{}` uses {}", rooms[from].module, targets.join(", "))
         })
         .collect();
-    let first = members.iter().min_by_key(|&&index| rooms[index].path).map_or(members[0], |&index| index);
     let text = format!("{} files import each other in a circle: {}", members.len(), lines.join("; "));
-    Finding::new(rooms[first].path, 1, text)
+    Finding::new(rooms[members[0]].path, 1, text)
 }
 
 /// The file that defines what an absolute path names.
@@ -275,68 +256,22 @@ impl<'ast> Visit<'ast> for FileNode<'_> {
     }
 }
 
-/// Tarjan's algorithm: each set of files that reach one another.
-struct Components<'a> {
-    arrows: &'a [BTreeSet<usize>],
-    /// When each file was met first; `None` before that.
-    met: Vec<Option<usize>>,
-    /// The earliest file that is reached from each.
-    lowest: Vec<usize>,
-    path: Vec<usize>,
-    is_on_path: Vec<bool>,
-    met_count: usize,
-    found: Vec<Vec<usize>>,
+/// Each set of files that reach one another.
+fn circles(arrows: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
+    let reach: Vec<BTreeSet<usize>> = (0..arrows.len()).map(|file| reached(file, arrows)).collect();
+    let is_mutual = |file: usize, other: usize| reach[file].contains(&other) && reach[other].contains(&file);
+    let files = || 0..arrows.len();
+    let sets = files().map(|file| files().filter(|&other| is_mutual(file, other)).collect::<Vec<_>>());
+    sets.enumerate().filter(|(file, set)| set.first() == Some(file)).map(|(_, set)| set).collect()
 }
 
-impl Components<'_> {
-    fn of(arrows: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
-        let count = arrows.len();
-        let mut components = Components {
-            arrows,
-            met: vec![None; count],
-            lowest: vec![0; count],
-            path: Vec::new(),
-            is_on_path: vec![false; count],
-            met_count: 0,
-            found: Vec::new(),
-        };
-        for index in 0..count {
-            if components.met[index].is_none() {
-                components.visit(index);
-            }
-        }
-        components.found
+/// The files to which an arrow leads, or several.
+fn reached(file: usize, arrows: &[BTreeSet<usize>]) -> BTreeSet<usize> {
+    let (mut found, mut open) = (BTreeSet::new(), vec![file]);
+    while let Some(file) = open.pop() {
+        open.extend(arrows[file].iter().filter(|&&next| found.insert(next)));
     }
-
-    /// Recursion is as deep as the longest chain of imports, which is far below a stack's length.
-    fn visit(&mut self, index: usize) {
-        let order = self.met_count;
-        self.met[index] = Some(order);
-        self.lowest[index] = order;
-        self.met_count += 1;
-        self.path.push(index);
-        self.is_on_path[index] = true;
-        for &target in &self.arrows[index] {
-            match self.met[target] {
-                None => {
-                    self.visit(target);
-                    self.lowest[index] = self.lowest[index].min(self.lowest[target]);
-                }
-                Some(met) if self.is_on_path[target] => {
-                    self.lowest[index] = self.lowest[index].min(met);
-                }
-                Some(_) => (),
-            }
-        }
-        if self.lowest[index] == order {
-            let start = self.path.iter().rposition(|&member| member == index).unwrap_or(0);
-            let members = self.path.split_off(start);
-            for &member in &members {
-                self.is_on_path[member] = false;
-            }
-            self.found.push(members);
-        }
-    }
+    found
 }
 
 #[cfg(test)]

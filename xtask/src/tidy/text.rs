@@ -13,7 +13,7 @@ use std::path::Path;
 
 use syn::visit::{self, Visit};
 
-use super::{Finding, Source, layer_file};
+use super::{Finding, Source, layer_file, words};
 
 /// If only one of these fits, the boundary is wrong.
 const EMPTY_WORDS: [&str; 8] = ["manager", "util", "utils", "helper", "helpers", "common", "misc", "base"];
@@ -172,6 +172,13 @@ impl Names<'_> {
         }
     }
 
+    fn check_type(&mut self, identifier: &syn::Ident) {
+        self.check_name(identifier);
+        if let Some(fault) = words::fault(&identifier.to_string()) {
+            self.find(identifier, format!("`{identifier}`: {fault}"));
+        }
+    }
+
     fn check_function(&mut self, signature: &syn::Signature, attributes: &[syn::Attribute]) {
         self.check_name(&signature.ident);
         let has = |name: &str| attributes.iter().any(|attribute| attribute.path().is_ident(name));
@@ -212,18 +219,23 @@ impl<'ast> Visit<'ast> for Names<'_> {
     }
 
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        self.check_name(&item.ident);
+        self.check_type(&item.ident);
         visit::visit_item_struct(self, item);
     }
 
     fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.check_name(&item.ident);
+        self.check_type(&item.ident);
         visit::visit_item_enum(self, item);
     }
 
     fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        self.check_name(&item.ident);
+        self.check_type(&item.ident);
         visit::visit_item_trait(self, item);
+    }
+
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        self.check_type(&item.ident);
+        visit::visit_item_type(self, item);
     }
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {

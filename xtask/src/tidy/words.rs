@@ -5,11 +5,10 @@
 //! - The `PRONOUN` in a comment stands for a client, a thread or a user, which the comment can name. Those
 //!   that are there are counted, and the count only falls: see `PRONOUN_COUNT`.
 //!
-//! Cost: a walk over the items of each file. It does not read names of functions and variables.
+//! Cost: that of reading. The names come from the walk of [`text`](super::text). It does not judge those of
+//! functions and variables.
 
 use std::path::Path;
-
-use syn::visit::{self, Visit};
 
 use super::{Finding, Source};
 
@@ -50,19 +49,9 @@ const PRONOUN: &str = "nobody";
 /// How many comments have it. It only falls.
 const PRONOUN_COUNT: usize = 3;
 
-/// Checks all files.
-pub fn check(sources: &[Source]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = sources.iter().flat_map(check_names).collect();
-    let count = sources.iter().map(|source| pronoun_count(&source.text)).sum();
-    findings.extend(compared(count, PRONOUN_COUNT));
-    findings
-}
-
-/// The types of a file that are no nouns.
-fn check_names(source: &Source) -> Vec<Finding> {
-    let mut types = Types { path: &source.path, findings: Vec::new() };
-    types.visit_file(&source.syntax);
-    types.findings
+/// Checks the comments of all files.
+pub fn check(sources: &[Source]) -> Option<Finding> {
+    compared(sources.iter().map(|source| pronoun_count(&source.text)).sum(), PRONOUN_COUNT)
 }
 
 /// How many lines of comments have the pronoun.
@@ -92,7 +81,7 @@ fn compared(count: usize, known: usize) -> Option<Finding> {
 }
 
 /// Why a type cannot have this name, if it cannot.
-fn fault(name: &str) -> Option<&'static str> {
+pub(super) fn fault(name: &str) -> Option<&'static str> {
     let is_one_word = !name.chars().skip(1).any(char::is_uppercase);
     let is_regular = is_one_word && name.ends_with("ed") && !name.ends_with("eed") && !KINDS.contains(&name);
     if PARTICIPLES.contains(&name) || is_regular {
@@ -101,68 +90,25 @@ fn fault(name: &str) -> Option<&'static str> {
     NO_NOUNS.contains(&name).then_some("a type is a noun, and this names nothing")
 }
 
-struct Types<'a> {
-    path: &'a Path,
-    findings: Vec<Finding>,
-}
-
-impl Types<'_> {
-    fn check(&mut self, name: &syn::Ident) {
-        let text = fault(&name.to_string()).map(|fault| format!("`{name}`: {fault}"));
-        self.findings.extend(text.map(|text| Finding::new(self.path, name.span().start().line, text)));
-    }
-}
-
-impl<'ast> Visit<'ast> for Types<'_> {
-    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        self.check(&item.ident);
-        visit::visit_item_struct(self, item);
-    }
-
-    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.check(&item.ident);
-        visit::visit_item_enum(self, item);
-    }
-
-    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        self.check(&item.ident);
-        visit::visit_item_trait(self, item);
-    }
-
-    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
-        self.check(&item.ident);
-        visit::visit_item_type(self, item);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(text: &str) -> Vec<String> {
-        let source =
-            Source::parse(Path::new("crates/a/src/b.rs"), text.to_owned()).expect("the text is Rust");
-        check_names(&source).into_iter().map(|finding| finding.text).collect()
+    #[test]
+    fn a_type_is_no_participle_alone() {
+        for name in ["Taken", "Renewed", "Held", "Told", "Kept"] {
+            assert_eq!(fault(name), Some("a type is a noun, and this is a participle"), "{name}");
+        }
+        for name in ["TakenChunk", "Outcome", "Chunked", "Feed", "Thread", "OtherShards"] {
+            assert_eq!(fault(name), None, "{name}");
+        }
     }
 
     #[test]
-    fn a_type_that_is_a_participle_is_named() {
-        let text =
-            "//! A.\nstruct Taken;\nenum Renewed {}\ntrait Held {}\ntype Told = u8;\nfn a() { struct Kept; }";
-        let expected = ["Taken", "Renewed", "Held", "Told", "Kept"]
-            .map(|name| format!("`{name}`: a type is a noun, and this is a participle"));
-        assert_eq!(names(text), expected);
-        let right = "//! A.\nstruct TakenChunk;\nenum Outcome { Failed }\nstruct Chunked;\nstruct Feed;\nstruct Thread;";
-        assert_eq!(names(right), [] as [String; 0]);
-    }
-
-    #[test]
-    fn a_type_that_is_a_pronoun_is_named() {
-        let found = names("//! A.\nstruct Others;\nenum What {}\nstruct OtherShards;");
-        assert_eq!(
-            found,
-            ["Others", "What"].map(|name| format!("`{name}`: a type is a noun, and this names nothing"))
-        );
+    fn a_type_is_no_pronoun() {
+        for name in ["Others", "What"] {
+            assert_eq!(fault(name), Some("a type is a noun, and this names nothing"), "{name}");
+        }
     }
 
     #[test]
