@@ -15,6 +15,7 @@ use mainspring_job::{
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, ReadResult, nanoseconds, number};
 
 use super::connection::Connection;
+pub(super) use super::outputs::output;
 use super::row::CurrentRow;
 use super::value::Value;
 
@@ -146,9 +147,9 @@ pub(super) fn cluster(connection: &mut Connection) -> ReadResult<Option<String>>
 pub(super) fn hosts(
     connection: &mut Connection,
     workers: &BTreeSet<WorkerId>,
-) -> ReadResult<BTreeMap<WorkerId, String>> {
+) -> ReadResult<Option<BTreeMap<WorkerId, String>>> {
     if workers.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(Some(BTreeMap::new()));
     }
     let ids = Value::Ints(workers.iter().map(|worker| number(worker.0)).collect());
     let sql = "SELECT id, host FROM mainspring.worker_life WHERE id = ANY ($1)";
@@ -156,7 +157,7 @@ pub(super) fn hosts(
         let id = found.maybe_integer(0)?.map(columns::unsigned).unwrap_or_default();
         Ok((WorkerId(id), columns::text(found, 1)?.into_owned()))
     };
-    Ok(rows_of(connection, "hosts", sql, &[ids], host)?.into_iter().collect())
+    Ok(Some(rows_of(connection, "hosts", sql, &[ids], host)?.into_iter().collect()))
 }
 
 /// How far what runs at workers is, as each has told it.
@@ -167,10 +168,10 @@ pub(super) fn progress(connection: &mut Connection) -> ReadResult<Vec<String>> {
 }
 
 /// All sources from which definitions ever came.
-pub(super) fn sources(connection: &mut Connection) -> ReadResult<BTreeSet<String>> {
+pub(super) fn shared_sources(connection: &mut Connection) -> ReadResult<Option<BTreeSet<String>>> {
     let sql = "SELECT unnest(sources) FROM mainspring.planner";
     let text = |found: &dyn Columns| Ok(columns::text(found, 0)?.into_owned());
-    Ok(rows_of(connection, "sources", sql, &[], text)?.into_iter().collect())
+    Ok(Some(rows_of(connection, "sources", sql, &[], text)?.into_iter().collect()))
 }
 
 pub(super) fn open_runs(

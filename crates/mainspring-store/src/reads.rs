@@ -21,78 +21,31 @@ use super::reader::SqliteReader;
 use super::sqlite::SqliteStore;
 
 // A blanket impl for all that can be asked would be one for types of other crates too, which the language
-// refuses.
-macro_rules! reads_by_asking {
-    ($connection:ty) => {
-        impl Reader for $connection {
-            fn load(
-                &mut self,
-                after: OnceId,
-                up_to: Timestamp,
-                limit: usize,
-            ) -> Result<Vec<Once>, StoreError> {
-                self.ask(|connection| read::load(connection, after, up_to, limit))
-            }
-
-            fn load_ids(
-                &mut self,
-                after: OnceId,
-                up_to: Timestamp,
-                limit: usize,
-            ) -> Result<Vec<OnceId>, StoreError> {
-                self.ask(|connection| read::load_ids(connection, after, up_to, limit))
-            }
-
-            fn has_pending_of(&mut self, batch: &JobName) -> Result<bool, StoreError> {
-                self.ask(|connection| read::has_pending_of(connection, batch))
-            }
-
-            fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
-                self.ask(|connection| read::jobs(connection))
-            }
-
-            fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {
-                self.ask(|connection| read::open_runs(connection, after, limit))
-            }
-
-            fn find(&mut self, query: &Query) -> Result<Vec<Run>, StoreError> {
-                self.ask(|connection| read::find(connection, query))
-            }
-
-            fn last_ended(&mut self, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
-                self.ask(|connection| read::last_ended(connection, jobs))
-            }
-
-            fn run(&mut self, key: &RunKey) -> Result<Option<Run>, StoreError> {
-                self.ask(|connection| read::run(connection, key))
-            }
-
-            fn attempts(&mut self, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
-                self.ask(|connection| read::attempts(connection, key))
-            }
-
-            fn pending_named(&mut self, name: &JobName) -> Result<Option<Once>, StoreError> {
-                self.ask(|connection| read::pending_named(connection, name))
-            }
-
-            fn keyed(&mut self, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
-                self.ask(|connection| read::keyed(connection, key))
-            }
-
-            fn counts(&mut self) -> Result<Counts, StoreError> {
-                self.ask(read::counts)
-            }
-
-            fn miscounts(&mut self) -> Result<Option<Vec<String>>, StoreError> {
-                self.ask(read::miscounted).map(Some)
-            }
-
-            fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
-                self.ask(|connection| read::audit(connection, query))
-            }
+// refuses. Each row is a function of `read`.
+macro_rules! reads {
+    ($($asked:ty),+ => $rows:tt) => { $(reads!(@ $asked, $rows);)+ };
+    (@ $asked:ty, { $(fn $name:ident($($argument:ident: $of:ty),*) -> $result:ty;)+ }) => {
+        impl Reader for $asked {
+            $(fn $name(&mut self, $($argument: $of),*) -> Result<$result, StoreError> {
+                self.ask(|connection| read::$name(connection, $($argument),*))
+            })+
         }
     };
 }
 
-reads_by_asking!(SqliteReader);
-reads_by_asking!(SqliteStore);
+reads! { SqliteReader, SqliteStore => {
+    fn load(after: OnceId, up_to: Timestamp, limit: usize) -> Vec<Once>;
+    fn load_ids(after: OnceId, up_to: Timestamp, limit: usize) -> Vec<OnceId>;
+    fn has_pending_of(batch: &JobName) -> bool;
+    fn jobs() -> (Vec<JobRecord>, Option<PauseTerms>);
+    fn open_runs(after: Option<&RunKey>, limit: usize) -> Vec<Run>;
+    fn find(query: &Query) -> Vec<Run>;
+    fn last_ended(jobs: &[JobName]) -> Vec<Run>;
+    fn run(key: &RunKey) -> Option<Run>;
+    fn attempts(key: &RunKey) -> Vec<Attempt>;
+    fn pending_named(name: &JobName) -> Option<Once>;
+    fn keyed(key: &str) -> Option<(OnceId, JobName)>;
+    fn counts() -> Counts;
+    fn audit(query: &AuditQuery) -> Vec<AuditRow>;
+    fn miscounts() -> Option<Vec<String>>;
+}}

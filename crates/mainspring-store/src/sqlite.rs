@@ -131,7 +131,7 @@ impl SqliteStore {
         let mut faults: Vec<String> = found.into_iter().filter(|line| line != "ok").collect();
         drop(statement);
         if faults.is_empty() {
-            faults = read::miscounted(&self.connection)?;
+            faults = read::miscounts(&self.connection)?.unwrap_or_default();
         }
         Ok(faults)
     }
