@@ -250,7 +250,7 @@ impl Server {
             let now = Moment { wall: read.wall, ..now };
             let mut outputs = Vec::new();
             let has_committed = self.take_news(now, &mut outputs)?;
-            if self.owner.is_full() {
+            if self.owner.writer().is_full() {
                 self.perform(outputs);
                 return Ok(());
             }
@@ -270,7 +270,7 @@ impl Server {
             let (listener, work) = (&mut self.listener, &self.work);
             self.owner.send_batches(now, |planner, batch| {
                 batch.assignments =
-                    planner.last_starts().filter_map(|start| work.assignment(start)).collect();
+                    planner.last_starts().filter_map(|start| work.execution().assignment(start)).collect();
                 listener.changes.note(batch, now);
                 listener.meters.note(batch, |name| planner.job(name).is_some());
             });
@@ -303,7 +303,7 @@ impl Server {
 
     /// Looks at what nothing tells of.
     fn look_around(&mut self, now: Moment) {
-        (self.looked, self.looked_count) = (now, self.owner.committed_count());
+        (self.looked, self.looked_count) = (now, self.owner.writer().committed_count);
         self.tell_supervisor(supervisor::ALIVE);
         self.files.compare();
         self.look_at_room(now);
@@ -331,7 +331,7 @@ impl Server {
 
     fn note_of_planner(&mut self, now: Timestamp, note: &Note) {
         if let Note::Purged(job) = note {
-            self.work.drop_output(job);
+            self.work.outputs.drop_all(job);
         }
         self.log.line(note_line::of(note, now));
     }
@@ -365,8 +365,8 @@ impl Server {
             (Wait::Look, self.look_deadline()),
             (Wait::Phase, self.phase_deadline()),
             (Wait::Store, self.store_deadline()),
-            (Wait::Room, self.owner.room_deadline()),
-            (Wait::Late, self.owner.late_deadline()),
+            (Wait::Room, self.owner.writer().room_deadline()),
+            (Wait::Late, self.owner.writer().late_deadline()),
             (Wait::StartBacklog, self.work.deadline()),
             // Files that are not read now must not keep the loop turning.
             (Wait::Settle, self.files.deadline().filter(|_| self.takes_files())),
@@ -378,7 +378,7 @@ impl Server {
 
     /// Waits for anything to do.
     fn wait(&mut self, now: Moment) -> Result<(), Error> {
-        let has_work = !self.owner.is_full() && self.owner.has_inputs();
+        let has_work = !self.owner.writer().is_full() && self.owner.has_inputs();
         let has_request = self.clients.has_request() && self.takes_requests(now);
         // What was left for this moment is given after a look at what has come meanwhile.
         let has_batch = self.owner.holds_batch();

@@ -36,9 +36,11 @@ impl Server {
                     self.owner.tell_all(self.work.kill(worker, (key, attempt), now, &mut self.log));
                 }
                 Output::Reply { ticket, reply } => self.reply(ticket, reply, now),
-                Output::Load { up_to, limit } => self.owner.load(load(up_to, limit)),
-                Output::LoadIds { after, up_to, limit } => self.owner.load(load_ids(after, up_to, limit)),
-                Output::CheckBatch { batch } => self.owner.load(check_batch(batch)),
+                Output::Load { up_to, limit } => self.owner.writer().load(load(up_to, limit)),
+                Output::LoadIds { after, up_to, limit } => {
+                    self.owner.writer().load(load_ids(after, up_to, limit));
+                }
+                Output::CheckBatch { batch } => self.owner.writer().load(check_batch(batch)),
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }

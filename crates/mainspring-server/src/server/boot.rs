@@ -242,7 +242,7 @@ impl Server {
         self.say_hello(names.len(), now);
         self.say_of_folders(now);
         self.say_if_store_is_lost(now);
-        self.work.keep_output(!self.reserve.is_short());
+        self.work.outputs.keeps = !self.reserve.is_short();
         if let Some(trouble) = self.reserve.trouble() {
             self.note(now.wall, trouble);
         }

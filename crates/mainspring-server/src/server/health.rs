@@ -54,7 +54,7 @@ impl Server {
                 is_back: told.is_back,
             }),
             open_files_max: Some(descriptors::limit()),
-            running_max: Some(self.work.capacity() as u64),
+            running_max: Some(self.work.execution().capacity() as u64),
             ..HealthWire::default()
         };
         for (job, of) in planner.follow_nothing() {
@@ -88,7 +88,7 @@ impl Server {
         let lines = || self.owner.planner().jobs().filter_map(line).collect::<BTreeMap<_, _>>();
         // Documents of texts and numbers.
         let lines = has_lines.then(|| serde_json::to_string(&lines()).unwrap_or_default());
-        self.owner.keep_status(serde_json::to_string(&known).unwrap_or_default(), lines);
+        self.owner.writer().keep_status(serde_json::to_string(&known).unwrap_or_default(), lines);
         self.kept_status = Some(KeptStatus::new(known, now));
     }
 

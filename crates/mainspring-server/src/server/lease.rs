@@ -33,7 +33,7 @@ impl Server {
             && self.holding.tried.is_none_or(|tried| deadlines.renew <= now.since(tried))
         {
             self.holding.tried = Some(now);
-            self.owner.renew();
+            self.owner.writer().renew();
         }
         self.say_if_apart(now);
         if deadlines.judge(age) == LeaseAge::Over {

@@ -27,8 +27,8 @@ impl Server {
     pub(super) fn metrics(&self, jobs_max: usize) -> NextResult {
         let jobs = self.owner.planner().jobs().map(|(job, _)| &job.name);
         let told = MetricsWire {
-            commit: self.owner.commits().clone(),
-            output_lost_bytes: self.work.output_lost_bytes(),
+            commit: self.owner.writer().commits.clone(),
+            output_lost_bytes: self.work.outputs.lost_bytes,
             ..self.listener.meters.told(jobs, jobs_max.min(MAX_METERED_JOBS))
         };
         query(move |reader| {

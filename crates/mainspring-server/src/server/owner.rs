@@ -15,7 +15,7 @@
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
@@ -26,10 +26,9 @@ use mainspring_job::{
 use super::execution::AttemptKey;
 use super::next_step::{Question, QuestionAnswer};
 use super::questions::Questions;
-use super::store_thread::{Load, Report};
+use super::store_thread::Report;
 use super::writer::Writer;
 use crate::error::Error;
-use crate::protocol::HistogramWire;
 use mainspring_action::needs;
 use mainspring_exec::clock::{Moment, Reading, boot_time, follow};
 
@@ -93,6 +92,16 @@ impl Owner {
     /// What is planned, to be read.
     pub(super) fn planner(&self) -> &Planner {
         &self.planner
+    }
+
+    /// What is given to the store, to be read, and to be asked for what changes nothing that is planned.
+    pub(super) fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    /// What is asked of the store, and its answers.
+    pub(super) fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     /// By what the jobs are owned.
@@ -191,11 +200,6 @@ impl Owner {
         self.writer.has_more = true;
     }
 
-    /// Whether the store's thread would take a batch that is worth it.
-    pub(super) fn could_write(&self) -> bool {
-        self.writer.has_place()
-    }
-
     /// Leaves what the planner has decided for a later [`send_batches`](Self::send_batches).
     pub(super) fn hold_batches(&mut self) {
         self.writer.has_more = self.planner.has_batch();
@@ -204,11 +208,6 @@ impl Owner {
     /// Whether a batch was left that the thread would take now.
     pub(super) fn holds_batch(&self) -> bool {
         self.writer.has_more && self.writer.is_idle() && !self.writer.is_full()
-    }
-
-    /// Clears the notifications so far: news are looked for afterwards.
-    pub(super) fn clear(&self) {
-        self.writer.clear();
     }
 
     /// What the store's thread has done next, if anything. What rests on a batch that is on disk is added to
@@ -256,31 +255,6 @@ impl Owner {
         self.writer.again(now);
     }
 
-    /// Has the store looked at.
-    pub(super) fn renew(&self) {
-        self.writer.renew();
-    }
-
-    /// Has read what the planner asked for, which is told it afterwards.
-    pub(super) fn load(&self, load: Load) {
-        self.writer.load(load);
-    }
-
-    /// Keeps that a source was applied which has no job.
-    pub(super) fn keep_source(&self, source: String) {
-        self.writer.keep_source(source);
-    }
-
-    /// See [`Writer::keep_status`].
-    pub(super) fn keep_status(&self, status: String, lines: Option<String>) {
-        self.writer.keep_status(status, lines);
-    }
-
-    /// Gives the lease up.
-    pub(super) fn release(&self) {
-        self.writer.release();
-    }
-
     /// How that went; once.
     pub(super) fn take_released(&mut self) -> Option<Result<(), StoreError>> {
         self.writer.released.take()
@@ -294,36 +268,6 @@ impl Owner {
     /// Gives the questions to the store whose time has come.
     pub(super) fn ask_questions(&mut self, now: Moment) {
         self.questions.ask(&self.writer, now);
-    }
-
-    /// Clears the notifications so far: answers are looked for afterwards.
-    pub(super) fn quiet_questions(&self) {
-        self.questions.clear();
-    }
-
-    /// The next answer, if there is one.
-    pub(super) fn next_answer(&self) -> Option<QuestionAnswer> {
-        self.questions.next_answer()
-    }
-
-    /// How long batches took to be on disk.
-    pub(super) fn commits(&self) -> &HistogramWire {
-        &self.writer.commits
-    }
-
-    /// How many batches are on disk.
-    pub(super) fn committed_count(&self) -> u64 {
-        self.writer.committed_count
-    }
-
-    /// Whether the disk has no room for what is to be written.
-    pub(super) fn is_full(&self) -> bool {
-        self.writer.is_full()
-    }
-
-    /// Whether all that was given is on disk.
-    pub(super) fn is_idle(&self) -> bool {
-        self.writer.is_idle()
     }
 
     /// Whether all that was told is planned and on disk.
@@ -341,29 +285,9 @@ impl Owner {
         self.writer.late(now).is_some()
     }
 
-    /// When the first batch was given that is not on disk.
-    pub(super) fn waits_since(&self) -> Option<Moment> {
-        self.writer.waits_since()
-    }
-
     /// What there is to say since the last call: that the store does not answer, or that it does again.
     pub(super) fn lateness_news(&mut self, now: Moment) -> Option<String> {
         self.writer.news(now)
-    }
-
-    /// What the store keeps the server waiting for, for people.
-    pub(super) fn trouble(&self, now: Moment) -> Option<String> {
-        self.writer.trouble(now)
-    }
-
-    /// When a batch is tried again for which there was no room.
-    pub(super) fn room_deadline(&self) -> Option<Instant> {
-        self.writer.room_deadline()
-    }
-
-    /// When people are to be told that the store is late.
-    pub(super) fn late_deadline(&self) -> Option<Instant> {
-        self.writer.late_deadline()
     }
 
     /// Waits for the store alone, for as long as that is worth it and nothing is due. Returns whether it has

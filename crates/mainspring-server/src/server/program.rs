@@ -55,7 +55,7 @@ impl Server {
     fn take_command(&mut self, command: Command, mut answer: Answer, now: Moment) {
         let refused = if self.phase != Phase::Running {
             Some(CallRefusal::Stopping)
-        } else if self.owner.is_full() || self.owner.is_backlogged() || self.reserve.is_full() {
+        } else if self.owner.writer().is_full() || self.owner.is_backlogged() || self.reserve.is_full() {
             Some(CallRefusal::Now(self.troubles(now).join("; ")))
         } else {
             None
@@ -124,7 +124,8 @@ impl Server {
     /// When there is another look around. In a program nothing wakes a loop that has nothing to do: it serves
     /// no files, and the disk is of interest when something is written.
     pub(super) fn look_deadline(&self) -> Option<Instant> {
-        let is_idle = self.looked_count == self.owner.committed_count() && self.reserve.trouble().is_none();
+        let is_idle =
+            self.looked_count == self.owner.writer().committed_count && self.reserve.trouble().is_none();
         let rests = self.host_kind == HostKind::Program && is_idle;
         self.looked.monotonic.checked_add(LOOK_INTERVAL).filter(|_| !rests)
     }

@@ -38,7 +38,7 @@ impl Server {
     /// What the store's thread has done becomes outputs, answers and notes. Returns whether a batch was
     /// written.
     pub(super) fn take_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
-        self.owner.clear();
+        self.owner.writer().clear();
         let mut has_committed = false;
         while let Some(news) = self.owner.next_news(now, outputs) {
             match news {
@@ -99,7 +99,7 @@ impl Server {
     /// Gives something up for the store. Returns whether there was anything.
     fn make_room(&mut self, now: Moment) -> bool {
         let was_held_back = self.reserve.release();
-        self.work.keep_output(false);
+        self.work.outputs.keeps = false;
         if was_held_back {
             self.note_at(
                 now.wall,
@@ -108,7 +108,7 @@ impl Server {
             );
             return true;
         }
-        let removed_count = self.work.remove_oldest_output(self.reserve.floor_bytes());
+        let removed_count = self.work.outputs.remove_oldest(self.reserve.floor_bytes());
         if 0 < removed_count {
             let text =
                 format!("the disk is full: the oldest kept output was removed ({removed_count} files)");
@@ -130,7 +130,7 @@ impl Server {
     pub(super) fn look_at_room(&mut self, now: Moment) {
         let before = self.reserve.trouble();
         self.reserve.look();
-        self.work.keep_output(!self.reserve.is_short());
+        self.work.outputs.keeps = !self.reserve.is_short();
         let after = self.reserve.trouble();
         if before != after {
             self.is_said_full = false;
@@ -143,7 +143,7 @@ impl Server {
 
     /// Has the store looked at, whether all of it is where it was, and looks after the socket beside it.
     pub(super) fn look_at_store(&mut self, now: Moment) {
-        self.owner.renew();
+        self.owner.writer().renew();
         let text = match self.clients.listen_again() {
             Ok(false) => None,
             Ok(true) => Some("the socket was removed: it was made again".to_owned()),
@@ -166,25 +166,32 @@ impl Server {
 
     /// What is in trouble, for people.
     pub(super) fn troubles(&self, now: Moment) -> Vec<String> {
-        if self.owner.is_full() {
+        if self.owner.writer().is_full() {
             let text = "the disk is full: nothing can be recorded, so nothing starts until there is room";
             return vec![text.to_owned()];
         }
         let of_disk = self.reserve.trouble().map(str::to_owned);
         let of_zones = self.files.zones.as_ref().and_then(ZoneWatch::trouble);
-        self.owner.trouble(now).into_iter().chain(of_disk).chain(of_zones).chain(self.unserved()).collect()
+        self.owner
+            .writer()
+            .trouble(now)
+            .into_iter()
+            .chain(of_disk)
+            .chain(of_zones)
+            .chain(self.unserved())
+            .collect()
     }
 
     /// Whether the end need not wait for the store any more: all is on disk, or it will not be in time.
     pub(super) fn has_written(&self, ending_since: Moment, now: Moment) -> bool {
-        let has_waited = self.owner.waits_since().is_some_and(|since| END_WAIT <= now.since(since));
+        let has_waited = self.owner.writer().waits_since().is_some_and(|since| END_WAIT <= now.since(since));
         let is_hopeless = has_waited && END_WAIT <= now.since(ending_since);
-        self.owner.is_settled() || self.owner.is_full() || is_hopeless
+        self.owner.is_settled() || self.owner.writer().is_full() || is_hopeless
     }
 
     /// Until when the end waits for the store.
     pub(super) fn end_deadline(&self, ending_since: Moment) -> Option<Instant> {
-        let since = self.owner.waits_since()?.monotonic.max(ending_since.monotonic);
+        let since = self.owner.writer().waits_since()?.monotonic.max(ending_since.monotonic);
         since.checked_add(END_WAIT)
     }
 
@@ -192,14 +199,14 @@ impl Server {
     pub(super) fn release_store(&mut self) -> Result<Option<&'static str>, Error> {
         const FULL: Option<&str> = Some("the disk is full");
         const LOCKED: Option<&str> = Some("another program has locked the store");
-        if self.owner.is_full() {
+        if self.owner.writer().is_full() {
             return Ok(FULL);
         }
-        if !self.owner.is_idle() {
+        if !self.owner.writer().is_idle() {
             return Ok(LOCKED);
         }
         let began = Moment::now();
-        self.owner.release();
+        self.owner.writer().release();
         loop {
             let now = Moment::now();
             self.take_news(now, &mut Vec::new())?;
@@ -209,7 +216,7 @@ impl Server {
                 // The answer to an earlier try was lost, or another server has the jobs: they are given up.
                 Some(Err(StoreError::Fenced)) if self.owner.lease().lasts.is_some() => return Ok(None),
                 Some(Err(StoreError::Full(_))) => return Ok(FULL),
-                Some(Err(StoreError::Busy | StoreError::Unknown)) => self.owner.release(),
+                Some(Err(StoreError::Busy | StoreError::Unknown)) => self.owner.writer().release(),
                 Some(Err(error)) => return Err(Error::Store(error)),
                 None => {}
             }

@@ -35,7 +35,7 @@ const TOLD_FOR: SignedDuration = SignedDuration::from_hours(1);
 impl Server {
     /// Whether files that have changed are read now.
     pub(super) fn takes_files(&self) -> bool {
-        !self.owner.is_full() && self.phase == Phase::Running
+        !self.owner.writer().is_full() && self.phase == Phase::Running
     }
 
     pub(super) fn take_files(&mut self, now: Moment) {

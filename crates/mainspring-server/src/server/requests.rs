@@ -52,7 +52,7 @@ impl Server {
         {
             self.take_request(request_id, asked, now);
             taken_count += 1;
-            let is_portion = PORTION <= taken_count && self.owner.could_write();
+            let is_portion = PORTION <= taken_count && self.owner.writer().has_place();
             if is_portion || TURN_TIME <= Moment::now().since(began) {
                 break;
             }
@@ -102,7 +102,7 @@ impl Server {
             Ok(Next::End(key)) => self.clients.wait_for_end(request_id, key),
             Ok(Next::Unwritten { key, committed_count }) => {
                 self.clients.wait_for_end_on_disk(request_id, key);
-                if committed_count < self.owner.committed_count() {
+                if committed_count < self.owner.writer().committed_count {
                     self.clients.look_for_ends();
                 }
             }
@@ -110,9 +110,9 @@ impl Server {
             Ok(Next::Files(sets)) => self.command_files(request_id, sets),
             Ok(Next::Query(query)) => self.ask_store(request_id, query),
             Ok(Next::Feed { key, cause, job }) => {
-                let path = self.work.output_path(&key, cause);
+                let path = self.work.outputs.path(&key, cause);
                 let mut feed = Feed::new(request_id.id, key, job, path);
-                (feed.follows, feed.is_shared) = (request_id.follows, self.work.is_elsewhere());
+                (feed.follows, feed.is_shared) = (request_id.follows, self.work.execution().is_elsewhere());
                 self.clients.feed(request_id, feed);
             }
         }
@@ -121,7 +121,7 @@ impl Server {
     /// Asks the store how those runs ended that are over and waited for.
     pub(super) fn answer_waiters(&mut self) {
         let planner = self.owner.planner();
-        let committed_count = (!self.owner.is_idle()).then(|| self.owner.committed_count());
+        let committed_count = (!self.owner.writer().is_idle()).then(|| self.owner.writer().committed_count);
         for (key, request_id) in self.clients.take_over(|key| planner.run(key).is_none()) {
             let ask = move |reader: &mut dyn Reader| queries::end(reader, key, committed_count);
             self.ask_store(request_id, Box::new(ask));
@@ -290,7 +290,7 @@ impl Server {
 
     /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
     fn has_room_for(&self, row: &Row<'_>, now: Moment) -> Result<(), ErrorWire> {
-        let is_refused = match self.owner.is_full() || self.owner.is_backlogged() {
+        let is_refused = match self.owner.writer().is_full() || self.owner.is_backlogged() {
             true => row.power.changes(),
             false => self.reserve.is_full() && row.effect == Effect::Adds,
         };

@@ -43,7 +43,7 @@ impl Server {
                 .collect();
             if kept.is_empty() && !sources.contains(&source) {
                 if loaded.jobs.is_empty() {
-                    self.owner.keep_source(source);
+                    self.owner.writer().keep_source(source);
                 }
                 unknown.push((index, loaded));
                 continue;

@@ -92,7 +92,10 @@ impl Server {
     }
 
     pub(super) fn kill(&mut self, now: Moment, why: &str) {
-        self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
+        self.note(
+            now.wall,
+            &format!("{why}: SIGKILL to what runs ({})", self.work.execution().process_count()),
+        );
         self.owner.tell_all(self.work.kill_all_at_once(now, &mut self.log));
         self.phase = Phase::Killed { since: now };
     }

@@ -100,8 +100,8 @@ impl Server {
 
     /// Takes the answers of the store to what was asked.
     pub(super) fn take_answers(&mut self) {
-        self.owner.quiet_questions();
-        while let Some(answered) = self.owner.next_answer() {
+        self.owner.questions().clear();
+        while let Some(answered) = self.owner.questions().next_answer() {
             self.take_answer(answered);
         }
     }
@@ -213,7 +213,7 @@ impl Server {
         }
         let name = job_name(of)?;
         let job = self.owner.planner().job(&name).map(|(job, _)| job.name.clone());
-        if let Some(key) = self.work.latest(&name) {
+        if let Some(key) = self.work.latest.get(&name) {
             return Ok(Next::Feed { key: key.clone(), cause: Cause::Trigger, job });
         }
         let outputs = self.output_folder();
@@ -258,15 +258,15 @@ impl Server {
                 let asking_count = peer.asking_count;
                 let Some(feed) = &mut peer.feed else { break };
                 let phase = planner.run(&feed.key).map_or(RunPhase::Over, |_| RunPhase::Open);
-                let next = feed.job.as_ref().filter(|_| feed.follows).and_then(|job| work.latest(job));
+                let next = feed.job.as_ref().filter(|_| feed.follows).and_then(|job| work.latest.get(job));
                 match feed.at_end(phase, asking_count, now) {
                     AtEnd::End => peer.end_feed(),
                     // What the one before wrote last is here, or is being brought.
                     AtEnd::Wait => match next.filter(|next| asking_count == 0 && **next != feed.key) {
                         Some(next) => {
-                            let path = work.output_path(next, Cause::Trigger);
+                            let path = work.outputs.path(next, Cause::Trigger);
                             *feed = Feed::new(feed.id, next.clone(), feed.job.clone(), path);
-                            (feed.follows, feed.is_shared) = (true, work.is_elsewhere());
+                            (feed.follows, feed.is_shared) = (true, work.execution().is_elsewhere());
                         }
                         None => break,
                     },

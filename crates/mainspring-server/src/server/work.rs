@@ -17,8 +17,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use mainspring_job::{
-    Assignment, AttemptEnd, Cause, Failure, Input, JobName, Outcome, RunKey, Start, Worker, WorkerEvent,
-    WorkerId,
+    AttemptEnd, Cause, Failure, Input, JobName, Outcome, RunKey, Start, Worker, WorkerEvent, WorkerId,
 };
 
 use super::early_start::EarlyStarts;
@@ -51,8 +50,9 @@ pub(super) struct Work {
     /// What runs, by its attempt.
     started: HashMap<AttemptKey, StartedAttempt>,
     /// The run of each job that started last, for clients that follow its output.
-    latest: HashMap<JobName, RunKey>,
-    outputs: Outputs,
+    pub(super) latest: HashMap<JobName, RunKey>,
+    /// The files of what runs here.
+    pub(super) outputs: Outputs,
 }
 
 impl Work {
@@ -73,6 +73,11 @@ impl Work {
             latest,
             outputs,
         }
+    }
+
+    /// How what starts is carried out, to be asked.
+    pub(super) fn execution(&self) -> &dyn Execution {
+        &*self.execution
     }
 
     /// What runs is to be over at this boot time, whatever becomes of the server.
@@ -102,21 +107,6 @@ impl Work {
     pub(super) fn new_ahead(&mut self) -> Option<usize> {
         let ahead = self.execution.ahead();
         (std::mem::replace(&mut self.ahead, ahead) != ahead).then_some(ahead)
-    }
-
-    /// Whether others carry out what starts.
-    pub(super) fn is_elsewhere(&self) -> bool {
-        self.execution.is_elsewhere()
-    }
-
-    /// What a worker is to know of a start, where others carry it out.
-    pub(super) fn assignment(&self, start: &Start) -> Option<Assignment> {
-        self.execution.assignment(start)
-    }
-
-    /// How many runs there may be at one time.
-    pub(super) fn capacity(&self) -> usize {
-        self.execution.capacity()
     }
 
     /// Does all that can be done without waiting. Returns what has ended.
@@ -172,7 +162,7 @@ impl Work {
     ) -> Vec<AttemptEnd> {
         let attempted = (start.key.clone(), start.attempt);
         debug_assert!(!self.started.contains_key(&attempted), "an attempt is started once");
-        if self.is_ending && !self.is_elsewhere() {
+        if self.is_ending && !self.execution.is_elsewhere() {
             return self.end_all(vec![end_of(attempted, Outcome::Returned)]);
         }
         let keep = usize::try_from(start.work.policies.retention.keep).unwrap_or(usize::MAX);
@@ -273,11 +263,6 @@ impl Work {
         self.end_waiting()
     }
 
-    /// How many processes go on when the server loses the jobs.
-    pub(super) fn to_be_detached_count(&self) -> usize {
-        self.execution.to_be_detached_count()
-    }
-
     /// The server has lost the jobs: lets go of these. Returns what has ended.
     pub(super) fn leave(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
         let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
@@ -336,45 +321,10 @@ impl Work {
         self.execution.running_count() + self.early_starts.count() + self.backlog.count()
     }
 
-    /// How many processes there are.
-    pub(super) fn process_count(&self) -> usize {
-        self.execution.process_count()
-    }
-
     /// Whether nothing has an end that is still to come. Something in the background may hold the output of
     /// what has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.execution.has_ended() && self.early_starts.count() == 0
-    }
-
-    /// The run of a job that started last.
-    pub(super) fn latest(&self, job: &JobName) -> Option<&RunKey> {
-        self.latest.get(job)
-    }
-
-    /// Where the output of a run is.
-    pub(super) fn output_path(&self, key: &RunKey, cause: Cause) -> PathBuf {
-        self.outputs.path(key, cause)
-    }
-
-    /// How many bytes of output could not be kept.
-    pub(super) fn output_lost_bytes(&self) -> u64 {
-        self.outputs.lost_bytes
-    }
-
-    /// Says whether output is kept from now on.
-    pub(super) fn keep_output(&mut self, keeps: bool) {
-        self.outputs.keeps = keeps;
-    }
-
-    /// Removes the oldest kept output, at least so much if there is. Returns how many files.
-    pub(super) fn remove_oldest_output(&self, bytes: u64) -> usize {
-        self.outputs.remove_oldest(bytes)
-    }
-
-    /// Removes the kept output of a job.
-    pub(super) fn drop_output(&self, job: &JobName) {
-        self.outputs.drop_all(job);
     }
 
     /// Writes the output that waits.
@@ -495,6 +445,6 @@ mod tests {
         let decided = start("decided-before", now.after(Duration::from_millis(20)));
         assert_eq!(work.hold_early(decided.clone(), now).as_ref(), Some(&decided));
         assert_eq!(work.start(decided.clone(), now, now, &mut log), [returned(&decided)]);
-        assert_eq!((work.running_count(), work.process_count()), (0, 0));
+        assert_eq!((work.running_count(), work.execution().process_count()), (0, 0));
     }
 }

@@ -353,7 +353,7 @@ impl WorkerLoop {
                 let text = format!(
                     "this worker's lease could not be renewed for {} s: nothing starts, and what runs is asked to end ({})",
                     age.as_secs(),
-                    self.work.process_count() - self.work.to_be_detached_count(),
+                    self.work.execution().process_count() - self.work.execution().to_be_detached_count(),
                 );
                 self.note(now, &text);
                 let ends = match self.phase {
@@ -378,7 +378,7 @@ impl WorkerLoop {
         if self.phase == Phase::Running {
             drop(self.work.leave(now, &mut self.log));
         }
-        self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
+        self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.execution().process_count()));
         drop(self.work.kill_all_at_once(now, &mut self.log));
         if !self.work.take_progress(now).is_empty() || self.has_told {
             self.tell_progress();
@@ -435,7 +435,7 @@ impl WorkerLoop {
     }
 
     fn kill_all(&mut self, now: Moment, why: &str) {
-        self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
+        self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.execution().process_count()));
         let ends = self.work.kill_all_at_once(now, &mut self.log);
         self.report(ends);
         self.phase = Phase::Killed { since: now };
