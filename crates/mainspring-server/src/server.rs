@@ -100,7 +100,6 @@ mod store_thread;
 pub mod unawaited;
 mod views;
 mod waiters;
-mod waits;
 mod work;
 pub mod worker;
 mod writer;
@@ -123,7 +122,6 @@ pub use phase::Stopping;
 use planner_status::KeptStatus;
 use program_calls::Calls;
 pub use requests::submission;
-use waits::{LoopWaits, Wait};
 use work::Work;
 
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
@@ -149,7 +147,6 @@ pub struct Server {
     parser: Parser,
     files: Files,
     signals: Signals,
-    waits: LoopWaits,
     alarm: Alarm,
     log: Log<File>,
     /// What the program around the loop asks; none where the process is the server's own.
@@ -283,21 +280,17 @@ impl Server {
         Ok(())
     }
 
-    /// Does what was to wait until now. What is not named here the turn does in any case.
+    /// Does what was to wait until now. For all other deadlines the turn itself compares the time.
     fn take_waits(&mut self, now: Moment) {
-        while let Some(wait) = self.waits.due(now) {
-            match wait {
-                Wait::Look => self.look_around(now),
-                Wait::Room => self.owner.write_again(now),
-                Wait::StartBacklog => self.owner.tell_all(self.work.start_postponed(now, &mut self.log)),
-                Wait::Phase
-                | Wait::Store
-                | Wait::Late
-                | Wait::Settle
-                | Wait::Accept
-                | Wait::Lease
-                | Wait::Feed => {}
-            }
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now.monotonic);
+        if is_due(self.look_deadline()) {
+            self.look_around(now);
+        }
+        if is_due(self.owner.writer().room_deadline()) {
+            self.owner.write_again(now);
+        }
+        if is_due(self.work.deadline()) {
+            self.owner.tell_all(self.work.start_postponed(now, &mut self.log));
         }
     }
 
@@ -359,21 +352,32 @@ impl Server {
         }
     }
 
-    /// When the loop is to wake if nothing else wakes it.
-    fn deadlines(&self, now: Moment) -> [(Wait, Option<Instant>); waits::COUNT] {
-        [
-            (Wait::Look, self.look_deadline()),
-            (Wait::Phase, self.phase_deadline()),
-            (Wait::Store, self.store_deadline()),
-            (Wait::Room, self.owner.writer().room_deadline()),
-            (Wait::Late, self.owner.writer().late_deadline()),
-            (Wait::StartBacklog, self.work.deadline()),
-            // Files that are not read now must not keep the loop turning.
-            (Wait::Settle, self.files.deadline().filter(|_| self.takes_files())),
-            (Wait::Accept, self.clients.deadline()),
-            (Wait::Feed, self.clients.feed_deadline()),
-            (Wait::Lease, self.lease_deadline(now)),
-        ]
+    /// When the loop is to wake if nothing else wakes it. The waits of processes, such as timeouts and steps
+    /// of killing, are in the executor's own queue.
+    fn next_deadline(&self, now: Moment) -> Option<Instant> {
+        let deadlines = [
+            // Files, room and store are looked at.
+            self.look_deadline(),
+            // The drain, the grace or the last wait of the end is over: see `stop`.
+            self.phase_deadline(),
+            // The end has waited long enough for the store.
+            self.store_deadline(),
+            // A batch that found the disk full is tried again.
+            self.owner.writer().room_deadline(),
+            // People are told that a batch is late.
+            self.owner.writer().late_deadline(),
+            // Starts that lacked something are tried again.
+            self.work.deadline(),
+            // A changed file was left alone for long enough. One that is not read now turns no loop.
+            self.files.deadline().filter(|_| self.takes_files()),
+            // A connection that could not be taken is tried again.
+            self.clients.deadline(),
+            // The store is asked again for what another server wrote.
+            self.clients.feed_deadline(),
+            // The lease is renewed, or what runs is ended, as it is too old.
+            self.lease_deadline(now),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     /// Waits for anything to do.
@@ -386,8 +390,8 @@ impl Server {
             self.clients.hear_all();
             return Ok(());
         }
-        self.waits.arm(self.deadlines(now), now);
-        let waits = [self.work.wait(now), self.waits.wait(now), self.alarm.wait(now)];
+        let until = self.next_deadline(now).map(|at| at.saturating_duration_since(now.monotonic));
+        let waits = [self.work.wait(now), until, self.alarm.wait(now)];
         let wait = waits.into_iter().flatten().min();
         let mut readable: Vec<BorrowedFd<'_>> = self.alarm.fd().into_iter().collect();
         readable.extend(self.owner.fds());

@@ -36,7 +36,6 @@ use super::purpose::Purpose;
 use super::rate::Rates;
 use super::served_file::Occasion;
 use super::store_contents::{StoreContents, kept_file, kept_job};
-use super::waits::LoopWaits;
 use super::work::Work;
 use super::zone_watch::DefaultZone;
 use crate::alarm::Alarm;
@@ -145,7 +144,6 @@ impl Server {
             parser: Parser::new(files.reader().clone()).map_err(setup("a socket pair"))?,
             files,
             signals,
-            waits: LoopWaits::default(),
             alarm: Alarm::new().map_err(setup("a timer"))?,
             log: Log::new(output).in_style(log),
             calls,
