@@ -14,6 +14,7 @@ use mainspring_job::{Outcome, Policies, RunKey, RunState};
 
 use super::answers::{ask, show};
 use super::progress::Progress;
+use super::views::first_rows;
 use super::{beyond, print, print_json, printed, zone_or_system};
 use crate::cli::changes::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, PauseArgs, RemoveArgs, RewindArgs,
@@ -359,19 +360,16 @@ fn each_dead(args: &DeadArgs, done: &str, request: fn(String) -> Request) -> Res
 
 /// The names of all dead letters, gathered first, because asking for one changes the pages that follow.
 fn dead_runs(client: &mut Client) -> Result<Vec<String>, Error> {
-    let mut found = Vec::new();
-    let mut next = None;
-    loop {
-        let states = vec![RunState::Dead.name().to_owned()];
-        let request =
-            Request::History(HistoryWire { states, limit: MAX_ROWS, cursor: next, ..HistoryWire::default() });
-        let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(found) };
-        found.extend(runs.iter().map(|run| run.run.to_string()));
-        next = cursor;
-        if next.is_none() {
-            return Ok(found);
-        }
-    }
+    let states = vec![RunState::Dead.name().to_owned()];
+    let asked = HistoryWire { states, ..HistoryWire::default() };
+    let page = |limit, cursor| {
+        Ok(match client.ask(Request::History(HistoryWire { limit, cursor, ..asked.clone() }))? {
+            Response::Runs { runs, cursor } => Some((runs, cursor)),
+            _ => None,
+        })
+    };
+    let (runs, _) = first_rows(usize::MAX, page)?.unwrap_or_default();
+    Ok(runs.iter().map(|run| run.run.to_string()).collect())
 }
 
 /// The policies of `--policy`, checked here so that a mistake is one of the command line.

@@ -21,17 +21,21 @@ use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::protocol::{
-    ALL_CAUSES, AuditAskWire, HistoryWire, JobWire, ListWire, MAX_ROWS, OnceWire, Request, Response, RunWire,
+    ALL_CAUSES, AuditAskWire, HistoryWire, JobWire, ListWire, MAX_ROWS, Request, Response,
 };
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
     let mut client = QuerySource::open(&args.ask.server.address())?;
     let jobs = if args.pending { Vec::new() } else { all_jobs(&args.label, |request| client.ask(request))? };
     let count = args.count as usize;
-    // One more than is shown tells whether there are more.
-    let mut pending = first_pending(&mut client, count + 1)?;
-    let has_more_pending = count < pending.len();
-    pending.truncate(count);
+    let page = |limit, after| {
+        Ok(match client.ask(Request::Pending { after, limit })? {
+            Response::Pending { pending, after } => Some((pending, after)),
+            _ => None,
+        })
+    };
+    let (mut pending, next) = first_rows(count, page)?.unwrap_or_default();
+    let has_more_pending = next.is_some();
     pending.iter_mut().for_each(|once| once.definition.clear());
     if args.ask.json {
         print_json(&ListDocument { jobs: ListedJobs { jobs, after: None, pending, has_more_pending } })?;
@@ -44,40 +48,42 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-/// All jobs that have these labels, a page at a time over `ask`.
-pub(super) fn all_jobs(
-    labels: &[String],
-    mut ask: impl FnMut(Request) -> Result<Response, Error>,
-) -> Result<Vec<JobWire>, Error> {
-    let mut found = Vec::new();
-    let mut next = None;
+/// Rows of a list, and the place of those that follow; none where the answer is no such list.
+type Rows<T, C> = Option<(Vec<T>, Option<C>)>;
+
+/// The first rows of a list, a page of at most so many at a time over `ask`.
+pub(super) fn first_rows<T, C: Clone>(
+    count: usize,
+    mut ask: impl FnMut(usize, Option<C>) -> Result<Rows<T, C>, Error>,
+) -> Result<Rows<T, C>, Error> {
+    let (mut found, mut next) = (Vec::new(), None);
     loop {
-        let request = Request::List(ListWire { after: next, labels: labels.to_vec() });
-        let Response::Jobs { jobs, after } = ask(request)? else { return Ok(found) };
-        found.extend(jobs);
+        let Some((rows, after)) = ask((count - found.len()).min(MAX_ROWS), next)? else { return Ok(None) };
+        found.extend(rows);
         next = after;
-        if next.is_none() {
-            return Ok(found);
+        if count <= found.len() && next.is_some() {
+            // A page that is full to the last row has a place behind it, and perhaps nothing there.
+            let more = ask(1, next.clone())?;
+            next = next.filter(|_| more.is_some_and(|(rows, _)| !rows.is_empty()));
+        }
+        if next.is_none() || count <= found.len() {
+            return Ok(Some((found, next)));
         }
     }
 }
 
-/// The first of the one-shot jobs that wait, in the order in which they are due.
-fn first_pending(client: &mut QuerySource, count: usize) -> Result<Vec<OnceWire>, Error> {
-    let mut found = Vec::new();
-    let mut next = None;
-    loop {
-        let limit = (count - found.len()).min(MAX_ROWS);
-        let Response::Pending { pending, after } = client.ask(Request::Pending { after: next, limit })?
-        else {
-            return Ok(found);
-        };
-        found.extend(pending);
-        next = after;
-        if next.is_none() || count <= found.len() {
-            return Ok(found);
-        }
-    }
+/// All jobs that have these labels.
+pub(super) fn all_jobs(
+    labels: &[String],
+    mut ask: impl FnMut(Request) -> Result<Response, Error>,
+) -> Result<Vec<JobWire>, Error> {
+    let page = |_, after| {
+        Ok(match ask(Request::List(ListWire { after, labels: labels.to_vec() }))? {
+            Response::Jobs { jobs, after } => Some((jobs, after)),
+            _ => None,
+        })
+    };
+    Ok(first_rows(usize::MAX, page)?.unwrap_or_default().0)
 }
 
 pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
@@ -114,25 +120,14 @@ pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
         ..HistoryWire::default()
     };
     let mut client = QuerySource::open(&args.ask.server.address())?;
-    let mut found: Vec<RunWire> = Vec::new();
-    let mut next = None;
-    loop {
-        let rest = args.count as usize - found.len();
-        let request = HistoryWire { limit: rest.min(MAX_ROWS), cursor: next, ..asked.clone() };
-        let request = Request::History(request);
-        let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
-        found.extend(runs);
-        next = cursor;
-        if args.count as usize <= found.len() && next.is_some() {
-            // A page that is full to the last row has a place behind it, and perhaps nothing there.
-            let request = Request::History(HistoryWire { limit: 1, cursor: next.clone(), ..asked.clone() });
-            let more = client.ask(request)?;
-            next = next.filter(|_| matches!(more, Response::Runs { runs, .. } if !runs.is_empty()));
-        }
-        if next.is_none() || args.count as usize <= found.len() {
-            return show(&args.ask, &Response::Runs { runs: found, cursor: next });
-        }
-    }
+    let page = |limit, cursor| {
+        Ok(match client.ask(Request::History(HistoryWire { limit, cursor, ..asked.clone() }))? {
+            Response::Runs { runs, cursor } => Some((runs, cursor)),
+            _ => None,
+        })
+    };
+    let Some((runs, cursor)) = first_rows(args.count as usize, page)? else { return Ok(Exit::Failed) };
+    show(&args.ask, &Response::Runs { runs, cursor })
 }
 
 /// A time of the command line, in RFC 3339.
@@ -146,24 +141,14 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
     let mut client = QuerySource::open(&args.ask.server.address())?;
     let (target, actor, since) = (args.of.clone(), args.actor.clone(), resolved(args.since.as_ref())?);
     let asked = AuditAskWire { actor, target, since, before: None, limit: 0 };
-    let (mut found, mut next) = (Vec::new(), None);
-    loop {
-        let rest = args.count as usize - found.len();
-        let request = AuditAskWire { limit: rest.min(MAX_ROWS), before: next, ..asked.clone() };
-        let Response::Audit { rows, before } = client.ask(Request::Audit(request))? else {
-            return Ok(Exit::Failed);
-        };
-        found.extend(rows);
-        next = before;
-        if args.count as usize <= found.len() && next.is_some() {
-            let request = Request::Audit(AuditAskWire { limit: 1, before: next, ..asked.clone() });
-            let more = client.ask(request)?;
-            next = next.filter(|_| matches!(more, Response::Audit { rows, .. } if !rows.is_empty()));
-        }
-        if next.is_none() || args.count as usize <= found.len() {
-            return show(&args.ask, &Response::Audit { rows: found, before: next });
-        }
-    }
+    let page = |limit, before| {
+        Ok(match client.ask(Request::Audit(AuditAskWire { limit, before, ..asked.clone() }))? {
+            Response::Audit { rows, before } => Some((rows, before)),
+            _ => None,
+        })
+    };
+    let Some((rows, before)) = first_rows(args.count as usize, page)? else { return Ok(Exit::Failed) };
+    show(&args.ask, &Response::Audit { rows, before })
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {
