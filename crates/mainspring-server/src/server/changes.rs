@@ -38,10 +38,8 @@ pub(super) struct Changes {
     runs: BTreeMap<JobName, (RunKey, RunState)>,
     jobs: BTreeSet<JobName>,
     is_all: bool,
-    once: bool,
-    audit: bool,
-    clock: bool,
-    is_cut_short: bool,
+    /// The rest, without runs and jobs.
+    wire: ChangesWire,
     /// The request that waits.
     waiting: Option<RequestId>,
     /// When changes were told last.
@@ -52,7 +50,7 @@ impl Changes {
     /// A client waits for changes. The one that waited before does so no more.
     pub(super) fn watch(&mut self, request_id: RequestId) {
         // What changed before is not known.
-        self.is_cut_short |= !self.is_watched;
+        self.wire.is_cut_short |= !self.is_watched;
         debug_assert!(self.is_watched || self.runs.is_empty(), "nothing is noted that no client asks for");
         self.is_watched = true;
         self.waiting = Some(request_id);
@@ -60,7 +58,7 @@ impl Changes {
 
     /// Notes that the system's clock was set.
     pub(super) fn clock_was_set(&mut self) {
-        self.clock = self.is_watched;
+        self.wire.clock = self.is_watched;
     }
 
     /// Notes what a batch changes.
@@ -90,19 +88,19 @@ impl Changes {
         match operation {
             Operation::Plan(run) => self.run(&run.key, run.state),
             Operation::Fire { run, .. } => {
-                self.once = true;
+                self.wire.once = true;
                 self.run(&run.key, run.state);
             }
             Operation::Begin { key, .. } => self.run(key, RunState::Running),
             Operation::End { key, state, .. } => self.run(key, *state),
             Operation::Move { key, to, .. } => self.run(key, *to),
-            Operation::Submit(_) | Operation::Withdraw { .. } => self.once = true,
+            Operation::Submit(_) | Operation::Withdraw { .. } => self.wire.once = true,
             Operation::Define { mark, .. } | Operation::Mark(mark) | Operation::Rewind(mark) => {
                 self.job(&mark.job);
             }
             Operation::Forget { job, .. } => self.job(job),
             Operation::PauseAll(_) => self.is_all = true,
-            Operation::Audit(_) => self.audit = true,
+            Operation::Audit(_) => self.wire.audit = true,
             Operation::Clear { .. } | Operation::Prune { .. } => {}
         }
     }
@@ -111,7 +109,7 @@ impl Changes {
         if self.runs.len() < MAX_CHANGED || self.runs.contains_key(&key.job) {
             self.runs.insert(key.job.clone(), (key.clone(), state));
         } else {
-            self.is_cut_short = true;
+            self.wire.is_cut_short = true;
         }
     }
 
@@ -119,7 +117,7 @@ impl Changes {
         if self.jobs.len() < MAX_CHANGED || self.jobs.contains(job) {
             self.jobs.insert(job.clone());
         } else {
-            self.is_cut_short = true;
+            self.wire.is_cut_short = true;
         }
     }
 
@@ -127,7 +125,7 @@ impl Changes {
     pub(super) fn take(&mut self, now: Moment) -> Option<(RequestId, ChangesWire)> {
         debug_assert!(self.runs.len() <= MAX_CHANGED);
         debug_assert!(self.jobs.len() <= MAX_CHANGED);
-        let is_told = self.is_all || self.once || self.audit || self.clock || self.is_cut_short;
+        let is_told = self.is_all || self.wire != ChangesWire::default();
         let has_any = is_told || !self.runs.is_empty() || !self.jobs.is_empty();
         let request_id = self.waiting.take_if(|_| has_any)?;
         self.told = Some(now);
@@ -136,15 +134,12 @@ impl Changes {
             job,
             state: Word::Known(state),
         });
-        let mut wire = ChangesWire { runs: runs.collect(), ..ChangesWire::default() };
+        let mut wire = std::mem::take(&mut self.wire);
+        wire.runs = runs.collect();
         wire.jobs = std::mem::take(&mut self.jobs).iter().map(ToString::to_string).collect();
         if std::mem::take(&mut self.is_all) {
             wire.jobs.push(String::new());
         }
-        wire.once = std::mem::take(&mut self.once);
-        wire.audit = std::mem::take(&mut self.audit);
-        wire.clock = std::mem::take(&mut self.clock);
-        wire.is_cut_short = std::mem::take(&mut self.is_cut_short);
         Some((request_id, wire))
     }
 }

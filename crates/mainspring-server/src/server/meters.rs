@@ -17,7 +17,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{Batch, Cause, JobName, Operation, Reason, Run, RunKey, RunState, Start};
 
-use crate::protocol::{BOUNDS_OPERATIONS, HistogramWire, JobMetricsWire, MetricsWire};
+use crate::protocol::{BOUNDS_OPERATIONS, JobMetricsWire, MetricsWire};
 
 /// How the names of the one-shot jobs begin that tell hooks.
 const NOTIFICATION: &str = "notify:";
@@ -34,18 +34,10 @@ struct Going {
 pub(super) struct Meters {
     is_on: bool,
     jobs: BTreeMap<JobName, JobMetricsWire>,
-    once: JobMetricsWire,
-    /// Of what is over and was not seen to start, under a name that no job has: runs of jobs that are gone,
-    /// and one-shot jobs that waited.
-    unnamed: JobMetricsWire,
     going: HashMap<RunKey, Going>,
-    lateness: HistogramWire,
-    turn: HistogramWire,
-    operations: HistogramWire,
-    queries: BTreeMap<&'static str, HistogramWire>,
-    notifications: BTreeMap<String, u64>,
-    jumps_forward: u64,
-    jumps_back: u64,
+    /// All that is not of a job. `others` are what is over and was not seen to start, under a name that no
+    /// job has: runs of jobs that are gone, and one-shot jobs that waited.
+    wire: MetricsWire,
 }
 
 /// A length of time; none if the clock was set back meanwhile.
@@ -101,7 +93,7 @@ impl Meters {
     /// Where a run of a job is counted. A name without a definition has no place of its own: nothing would
     /// take that away.
     fn of(&mut self, defined: Option<&JobName>) -> &mut JobMetricsWire {
-        let Some(job) = defined else { return &mut self.unnamed };
+        let Some(job) = defined else { return &mut self.wire.others };
         if !self.jobs.contains_key(job) {
             self.jobs.insert(job.clone(), JobMetricsWire::default());
         }
@@ -115,10 +107,10 @@ impl Meters {
         }
         let is_once = start.cause == Cause::Once;
         let defined = is_defined(&start.key.job).then_some(&start.key.job);
-        let of = if is_once { &mut self.once } else { self.of(defined) };
+        let of = if is_once { &mut self.wire.once } else { self.of(defined) };
         if start.attempt == 1 {
             count_in(&mut of.started, start.cause.name(), 1);
-            self.lateness.add(between(start.due, now));
+            self.wire.lateness.add(between(start.due, now));
         } else {
             of.retries += 1;
         }
@@ -128,15 +120,15 @@ impl Meters {
     /// The wall clock was set, or the machine slept.
     pub(super) fn step(&mut self, ahead: SignedDuration) {
         if self.is_on {
-            self.jumps_forward += u64::from(SignedDuration::ZERO < ahead);
-            self.jumps_back += u64::from(ahead < SignedDuration::ZERO);
+            self.wire.jumps_forward += u64::from(SignedDuration::ZERO < ahead);
+            self.wire.jumps_back += u64::from(ahead < SignedDuration::ZERO);
         }
     }
 
     /// A question of the store was answered. `what` is the name of its request.
     pub(super) fn query(&mut self, what: &'static str, took: Duration) {
         if self.is_on {
-            self.queries.entry(what).or_default().add(took);
+            self.wire.queries.entry(what.to_owned()).or_default().add(took);
         }
     }
 
@@ -150,7 +142,7 @@ impl Meters {
     /// A turn of the loop is over. The time is asked for only if it is counted.
     pub(super) fn turn(&mut self, took: impl FnOnce() -> Duration) {
         if self.is_on {
-            self.turn.add(took());
+            self.wire.turn.add(took());
         }
     }
 
@@ -160,7 +152,7 @@ impl Meters {
             return;
         }
         let count = u32::try_from(batch.operations.len()).unwrap_or(u32::MAX);
-        self.operations.add_to(&BOUNDS_OPERATIONS, f64::from(count));
+        self.wire.operations.add_to(&BOUNDS_OPERATIONS, f64::from(count));
         let (caught_up, going_on) = (caught_up(batch), going_on(batch));
         for operation in &batch.operations {
             match operation {
@@ -172,14 +164,14 @@ impl Meters {
                     let going = self.going.remove(key);
                     let is_once = going.as_ref().is_some_and(|going| going.is_once);
                     if is_once && key.job.as_str().starts_with(NOTIFICATION) {
-                        count_in(&mut self.notifications, state.name(), 1);
+                        count_in(&mut self.wire.notifications, state.name(), 1);
                     }
                     let is_job = !is_once && is_defined(&key.job);
                     if is_job && *state == RunState::Succeeded {
                         self.succeeded(&key.job, *at);
                     }
                     let defined = is_job.then_some(&key.job);
-                    let of = if is_once { &mut self.once } else { self.of(defined) };
+                    let of = if is_once { &mut self.wire.once } else { self.of(defined) };
                     if let Some(going) = going {
                         of.duration.add(between(going.started, *at));
                     }
@@ -191,7 +183,7 @@ impl Meters {
                 Operation::Move { key, from, to, reason, .. } if !to.is_open() && *from != RunState::Dead => {
                     let is_once = self.going.remove(key).is_some_and(|going| going.is_once);
                     let defined = is_defined(&key.job).then_some(&key.job);
-                    let of = if is_once { &mut self.once } else { self.of(defined) };
+                    let of = if is_once { &mut self.wire.once } else { self.of(defined) };
                     over(of, *to, reason.as_ref(), 1);
                 }
                 Operation::Forget { job, .. } => {
@@ -206,7 +198,7 @@ impl Meters {
     fn planned(&mut self, run: &Run, defined: Option<&JobName>, caught_up: &BTreeSet<JobName>) {
         if !run.state.is_open() {
             let times = run.span.map_or(1, |span| span.count);
-            let of = if run.cause == Cause::Once { &mut self.once } else { self.of(defined) };
+            let of = if run.cause == Cause::Once { &mut self.wire.once } else { self.of(defined) };
             if caught_up.contains(&run.key.job) && run.state == RunState::Missed {
                 of.coalesced += times;
             }
@@ -217,18 +209,7 @@ impl Meters {
     /// All that was counted, with the first so many of these jobs by name. Jobs that are gone are not told
     /// of.
     pub(super) fn told<'j>(&self, jobs: impl Iterator<Item = &'j JobName>, jobs_max: usize) -> MetricsWire {
-        let mut wire = MetricsWire {
-            once: self.once.clone(),
-            others: self.unnamed.clone(),
-            lateness: self.lateness.clone(),
-            turn: self.turn.clone(),
-            operations: self.operations.clone(),
-            queries: self.queries.iter().map(|(what, took)| ((*what).to_owned(), took.clone())).collect(),
-            notifications: self.notifications.clone(),
-            jumps_forward: self.jumps_forward,
-            jumps_back: self.jumps_back,
-            ..MetricsWire::default()
-        };
+        let mut wire = self.wire.clone();
         for (index, name) in jobs.enumerate() {
             let Some(found) = self.jobs.get(name) else { continue };
             if index < jobs_max {
@@ -283,7 +264,7 @@ mod tests {
         meters.note(&batch, |name| known.contains(name));
         let names: Vec<&str> = meters.jobs.keys().map(JobName::as_str).collect();
         assert_eq!(names, ["a", "b"], "a name that no job has is not kept");
-        assert_eq!(meters.unnamed.ended.values().sum::<u64>(), 2);
+        assert_eq!(meters.wire.others.ended.values().sum::<u64>(), 2);
         let told = meters.told(known.iter(), 200);
         assert_eq!((told.jobs["a"].ended["failed"], told.once.ended["failed"]), (1, 1));
         assert_eq!(told.jobs["b"].skipped["earlier_running"], 1);
