@@ -35,7 +35,7 @@ mod yaml;
 
 mod kubernetes;
 
-mod table;
+mod draft;
 
 mod apscheduler;
 mod sidekiq;

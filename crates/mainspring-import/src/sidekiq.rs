@@ -24,11 +24,11 @@
 use mainspring_cron::Expression;
 use mainspring_file::source::Source;
 
+use crate::draft::Draft;
 use crate::facts::{Call, JobFacts, When};
 use crate::finding::{Findings, text_of};
 use crate::key::{Key, is, lost, near, unneeded};
 use crate::schedule::without_zone;
-use crate::table::TableJob;
 use crate::yaml::{Language, Node, Value, documents};
 
 /// What a job says that is judged when all of it is known.
@@ -39,7 +39,7 @@ struct JobWords {
     is_active_job: bool,
 }
 
-type Job = TableJob<JobWords>;
+type Job = Draft<JobWords>;
 
 /// Keys of a job.
 const SIDEKIQ_KEYS: &[Key<Job, Node>] = &[

@@ -10,13 +10,13 @@ use std::time::Duration;
 use mainspring_cron::{Every, Expression, ParseOptions};
 
 use super::field::{CronFields, Refusal};
+use crate::draft::Draft;
 use crate::facts::When;
 use crate::key::{Key, is, lost, near};
-use crate::table::TableJob;
 use crate::yaml::{Node, Value};
 
 /// A job on its way.
-pub(super) type Job = TableJob<JobWords>;
+pub(super) type Job = Draft<JobWords>;
 
 /// What a job says that is judged when all of it is known.
 #[derive(Debug, Default)]

@@ -11,21 +11,21 @@ use crate::yaml::Node;
 
 /// A job on its way, with what its reader keeps beside it.
 #[derive(Debug)]
-pub(crate) struct TableJob<S> {
+pub(crate) struct Draft<S> {
     pub(crate) job: JobFacts,
     pub(crate) findings: Findings,
     /// What is judged when all keys are known.
     pub(crate) said: S,
 }
 
-impl<S: Default> TableJob<S> {
+impl<S: Default> Draft<S> {
     /// Of a job called `name` that stands there.
-    pub(crate) fn new(name: &str, place: Place) -> TableJob<S> {
-        TableJob { job: JobFacts::new(name, place), findings: Findings::default(), said: S::default() }
+    pub(crate) fn new(name: &str, place: Place) -> Draft<S> {
+        Draft { job: JobFacts::new(name, place), findings: Findings::default(), said: S::default() }
     }
 
     /// Reads a table by its rows.
-    pub(crate) fn read(&mut self, keys: &[Key<TableJob<S>, Node>], node: &Node) {
+    pub(crate) fn read(&mut self, keys: &[Key<Draft<S>, Node>], node: &Node) {
         if !node.is_table() {
             self.findings.problem(&node.place, "expected keys and values");
             return;
@@ -55,7 +55,7 @@ impl<S: Default> TableJob<S> {
     }
 }
 
-impl<S> Reader for TableJob<S> {
+impl<S> Reader for Draft<S> {
     fn findings(&mut self) -> &mut Findings {
         &mut self.findings
     }
