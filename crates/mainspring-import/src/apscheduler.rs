@@ -25,14 +25,15 @@ mod trigger;
 use mainspring_file::source::Source;
 use mainspring_job::{CatchUp, MAX_CATCH_UP_RUNS, Overlap};
 
+use crate::draft::Draft;
 use crate::facts::{ANY_AGE, Call, JobFacts};
 use crate::finding::{Findings, text_of};
-use crate::key::{Key, Reader, is, lost, read_key, unneeded};
+use crate::key::{Key, is, lost, read_key, read_table, unneeded};
 use crate::yaml::{Language, Node, Value, documents};
-use trigger::{Job, TRIGGER_KEYS};
+use trigger::{Job, JobWords, TRIGGER_KEYS};
 
 /// Keys of a job; those of its trigger may stand beside them.
-const APSCHEDULER_KEYS: &[Key<Job, Node>] = &[
+const APSCHEDULER_KEYS: &[Key<JobWords, Node>] = &[
     unneeded("id", "it is the name of the job"),
     is("name", "a comment", name, ""),
     is(
@@ -67,20 +68,10 @@ const APSCHEDULER_KEYS: &[Key<Job, Node>] = &[
 ];
 
 /// What a file says of all of its jobs.
-#[derive(Debug, Default)]
-struct Scheduler {
-    findings: Findings,
-    zone: Option<String>,
-}
-
-impl Reader for Scheduler {
-    fn findings(&mut self) -> &mut Findings {
-        &mut self.findings
-    }
-}
+type Scheduler = Draft<()>;
 
 /// Keys beside the list of jobs.
-const SCHEDULER_KEYS: &[Key<Scheduler, Node>] = &[
+const SCHEDULER_KEYS: &[Key<(), Node>] = &[
     is("SCHEDULER_TIMEZONE", "zone", scheduler_zone, "of jobs that say none"),
     lost(
         "SCHEDULER_EXECUTORS",
@@ -92,7 +83,7 @@ const SCHEDULER_KEYS: &[Key<Scheduler, Node>] = &[
 ];
 
 fn scheduler_zone(scheduler: &mut Scheduler, node: &Node) {
-    scheduler.zone = node.text().map(str::to_owned);
+    scheduler.job.zone = node.text().map(str::to_owned);
 }
 
 /// The jobs of a file.
@@ -104,7 +95,7 @@ pub(crate) fn read(source: &Source, file: usize, findings: &mut Findings) -> Vec
         let mut of_document = Vec::new();
         table(&document, &mut scheduler, &mut of_document, findings);
         for job in &mut of_document {
-            job.zone = job.zone.take().or_else(|| scheduler.zone.clone());
+            job.zone = job.zone.take().or_else(|| scheduler.job.zone.clone());
         }
         findings.append(scheduler.findings);
         jobs.extend(of_document);
@@ -164,12 +155,12 @@ fn job(name: &str, node: &Node, findings: &mut Findings) -> JobFacts {
 }
 
 fn name(reader: &mut Job, node: &Node) {
-    let text = reader.text(node);
-    reader.job.comments.extend(text.filter(|text| *text != reader.job.name));
+    let text = reader.text(node).filter(|text| *text != reader.job.name);
+    reader.job.comments.extend(text.map(str::to_owned));
 }
 
 fn function(reader: &mut Job, node: &Node) {
-    reader.said.function = reader.text(node);
+    reader.said.function = reader.text(node).map(str::to_owned);
 }
 
 fn arguments(reader: &mut Job, node: &Node) {
@@ -190,8 +181,8 @@ fn arguments(reader: &mut Job, node: &Node) {
 
 fn trigger_of(reader: &mut Job, node: &Node) {
     match &node.value {
-        Value::Table(_) => reader.read(TRIGGER_KEYS, node),
-        _ => reader.said.kind = reader.text(node).unwrap_or_default(),
+        Value::Table(_) => read_table(TRIGGER_KEYS, reader, node),
+        _ => reader.said.kind = reader.text(node).unwrap_or_default().to_owned(),
     }
 }
 

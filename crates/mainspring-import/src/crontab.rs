@@ -20,32 +20,16 @@ use mainspring_file::hook;
 use mainspring_file::jobfile::{MAX_JOBS, PlacedJob};
 use mainspring_file::source::Source;
 
+use crate::draft::Draft;
 use crate::facts::{JobFacts, When};
-use crate::finding::{Findings, Place};
-use crate::key::{Key, Reader, is, lost, near, read_key, unneeded};
+use crate::finding::{Findings, Place, PlacedText};
+use crate::key::{Key, is, lost, near, read_key, unneeded};
 
-/// A setting that is looked at.
-#[derive(Debug)]
-pub(crate) struct SettingLine {
-    value: String,
-    place: Place,
-}
-
-/// What holds for the entries below a setting.
-#[derive(Debug, Default)]
-pub(crate) struct Settings {
-    findings: Findings,
-    jitter: Duration,
-}
-
-impl Reader for Settings {
-    fn findings(&mut self) -> &mut Findings {
-        &mut self.findings
-    }
-}
+/// What holds for the entries below a setting: their jitter.
+type Settings = Draft<Duration>;
 
 /// Settings of a crontab.
-const SETTING_KEYS: &[Key<Settings, SettingLine>] = &[
+const SETTING_KEYS: &[Key<Duration, PlacedText>] = &[
     is("SHELL", "interpreter", kept, ""),
     is("HOME", "cwd, env", kept, ""),
     is("MAILTO", "mail_output", kept, "addresses; without it no mail is sent"),
@@ -77,7 +61,7 @@ const SETTING_KEYS: &[Key<Settings, SettingLine>] = &[
     dead_code,
     reason = "the rows are for the reference: the fields of an entry have no names in the file"
 )]
-const ENTRY_KEYS: &[Key<Settings, SettingLine>] = &[
+const ENTRY_KEYS: &[Key<Duration, PlacedText>] = &[
     is(
         "time",
         "cron, every, at",
@@ -91,14 +75,16 @@ const ENTRY_KEYS: &[Key<Settings, SettingLine>] = &[
 ];
 
 /// What is read with the entries.
-fn kept(_: &mut Settings, _: &SettingLine) {}
+fn kept(_: &mut Settings, _: &PlacedText) {}
 
-fn random_delay(settings: &mut Settings, line: &SettingLine) {
-    match line.value.parse::<u64>() {
+fn random_delay(settings: &mut Settings, setting: &PlacedText) {
+    match setting.text.parse::<u64>() {
         Ok(minutes) => {
-            settings.jitter = Duration::from_secs(minutes.saturating_mul(60)).min(mainspring_job::MAX_JITTER);
+            settings.said = Duration::from_secs(minutes.saturating_mul(60)).min(mainspring_job::MAX_JITTER);
         }
-        Err(_) => settings.findings.problem(&line.place, format!("expected minutes, found `{}`", line.value)),
+        Err(_) => {
+            settings.findings.problem(&setting.place, format!("expected minutes, found `{}`", setting.text));
+        }
     }
 }
 
@@ -193,14 +179,9 @@ fn settings(source: &Source, file: usize, findings: &mut Findings) -> BTreeMap<u
             continue;
         }
         let Ok(setting) = mainspring_file::crontab::environment::Setting::parse(text) else { continue };
-        read_key(
-            SETTING_KEYS,
-            &setting.name,
-            &place,
-            &mut read,
-            &SettingLine { value: setting.value, place: place.clone() },
-        );
-        delays.insert(line.number, read.jitter);
+        let value = PlacedText { text: setting.value, place };
+        read_key(SETTING_KEYS, &setting.name, &value.place, &mut read, &value);
+        delays.insert(line.number, read.said);
     }
     findings.append(read.findings);
     delays

@@ -36,6 +36,13 @@ impl Place {
     }
 }
 
+/// A text, and where it stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlacedText {
+    pub(crate) text: String,
+    pub(crate) place: Place,
+}
+
 /// One thing that was found.
 #[derive(Clone, Debug)]
 struct Finding {

@@ -14,66 +14,62 @@
 //!
 //! Does not read values.
 
-use crate::finding::{Findings, Place};
+use crate::draft::Draft;
+use crate::finding::Place;
+use crate::yaml::Node;
 
 /// A row: a key there, and what it is here.
 #[derive(Debug)]
-pub(crate) struct Key<R: 'static, V: 'static> {
+pub(crate) struct Key<S: 'static, V: 'static> {
     name: &'static str,
     /// How it differs, what is lost, or why it is not needed.
     says: &'static str,
-    fate: Fate<R, V>,
+    fate: Fate<S, V>,
 }
 
 #[derive(Debug)]
-enum Fate<R: 'static, V: 'static> {
+enum Fate<S: 'static, V: 'static> {
     /// It is read.
-    Is(fn(&mut R, &V)),
+    Is(fn(&mut Draft<S>, &V)),
     /// It is read, and what the row says is told.
-    Near(fn(&mut R, &V)),
+    Near(fn(&mut Draft<S>, &V)),
     /// It has no equal; what to do.
     Lost(&'static str),
     /// Nothing is lost without it.
     Unneeded,
 }
 
-/// What reads values and finds something about them.
-pub(crate) trait Reader {
-    /// What it found.
-    fn findings(&mut self) -> &mut Findings;
-}
-
 /// The row of a key that is `here` a key of a job file. The reference shows `here` and what it `says`.
-pub(crate) const fn is<R, V>(
+pub(crate) const fn is<S, V>(
     name: &'static str,
     _here: &'static str,
-    read: fn(&mut R, &V),
+    read: fn(&mut Draft<S>, &V),
     says: &'static str,
-) -> Key<R, V> {
+) -> Key<S, V> {
     Key { name, says, fate: Fate::Is(read) }
 }
 
 /// The row of a key that is nearly a key of a job file: what it `says` is told each time.
-pub(crate) const fn near<R, V>(
+pub(crate) const fn near<S, V>(
     name: &'static str,
     _here: &'static str,
-    read: fn(&mut R, &V),
+    read: fn(&mut Draft<S>, &V),
     says: &'static str,
-) -> Key<R, V> {
+) -> Key<S, V> {
     Key { name, says, fate: Fate::Near(read) }
 }
 
 /// The row of a key without an equal: what is lost, and what to do.
-pub(crate) const fn lost<R, V>(name: &'static str, says: &'static str, todo: &'static str) -> Key<R, V> {
+pub(crate) const fn lost<S, V>(name: &'static str, says: &'static str, todo: &'static str) -> Key<S, V> {
     Key { name, says, fate: Fate::Lost(todo) }
 }
 
 /// The row of a key without which nothing is lost.
-pub(crate) const fn unneeded<R, V>(name: &'static str, says: &'static str) -> Key<R, V> {
+pub(crate) const fn unneeded<S, V>(name: &'static str, says: &'static str) -> Key<S, V> {
     Key { name, says, fate: Fate::Unneeded }
 }
 
-impl<R, V> Key<R, V> {
+impl<S, V> Key<S, V> {
     /// Whether the row is that of a key.
     pub(crate) fn holds(&self, name: &str) -> bool {
         self.name.split(' ').any(|own| match own.strip_suffix('*') {
@@ -84,32 +80,38 @@ impl<R, V> Key<R, V> {
 }
 
 /// Whether a key has a row that says that it has no equal.
-pub(crate) fn is_lost<R, V>(keys: &[Key<R, V>], name: &str) -> bool {
+pub(crate) fn is_lost<S, V>(keys: &[Key<S, V>], name: &str) -> bool {
     keys.iter().find(|row| row.holds(name)).is_some_and(|row| matches!(row.fate, Fate::Lost(_)))
 }
 
+/// Reads a table by its rows.
+pub(crate) fn read_table<S>(keys: &[Key<S, Node>], draft: &mut Draft<S>, node: &Node) {
+    if !node.is_table() {
+        draft.findings.problem(&node.place, "expected keys and values");
+        return;
+    }
+    for (name, place, value) in node.pairs() {
+        // Ruby writes symbols, and some write options as arguments of a call are named.
+        read_key(keys, name.trim_start_matches(':'), place, draft, value);
+    }
+}
+
 /// Reads a key by its row, and tells what is to be told of it.
-pub(crate) fn read_key<R: Reader, V>(
-    keys: &[Key<R, V>],
-    name: &str,
-    place: &Place,
-    reader: &mut R,
-    value: &V,
-) {
+pub(crate) fn read_key<S, V>(keys: &[Key<S, V>], name: &str, place: &Place, draft: &mut Draft<S>, value: &V) {
     let Some(row) = keys.iter().find(|row| row.holds(name)) else {
         let message = format!("`{name}` is not known here, and is left out");
-        reader.findings().warn(place, message, "look up what it does, and say it in the job file");
+        draft.findings.warn(place, message, "look up what it does, and say it in the job file");
         return;
     };
     match row.fate {
-        Fate::Is(read) => read(reader, value),
+        Fate::Is(read) => read(draft, value),
         Fate::Near(read) => {
-            reader.findings().remark(place, format!("`{name}`: {}", row.says));
-            read(reader, value);
+            draft.findings.remark(place, format!("`{name}`: {}", row.says));
+            read(draft, value);
         }
         Fate::Lost(todo) => {
             let message = format!("`{name}` has no equal here: {}", row.says);
-            reader.findings().warn(place, message, todo);
+            draft.findings.warn(place, message, todo);
         }
         Fate::Unneeded => {}
     }

@@ -66,7 +66,7 @@ fn said(kind: &str) -> &str {
 }
 
 fn job(node: &Node, findings: &mut Findings) -> Option<JobFacts> {
-    let mut manifest = Manifest::new(node.place.clone());
+    let mut manifest = Manifest::new("", node.place.clone());
     table(TOP_KEYS, &mut manifest, node);
     finish(&mut manifest, node);
     findings.append(manifest.findings);

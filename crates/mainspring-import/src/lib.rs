@@ -22,20 +22,20 @@
 #![forbid(unsafe_code)]
 
 mod finding;
-mod key;
 
 mod facts;
 mod schedule;
 mod shell;
 
+mod yaml;
+
+mod draft;
+mod key;
+
 mod crontab;
 mod systemd;
 
-mod yaml;
-
 mod kubernetes;
-
-mod draft;
 
 mod apscheduler;
 mod sidekiq;

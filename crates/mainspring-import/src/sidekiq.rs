@@ -27,7 +27,7 @@ use mainspring_file::source::Source;
 use crate::draft::Draft;
 use crate::facts::{Call, JobFacts, When};
 use crate::finding::{Findings, text_of};
-use crate::key::{Key, is, lost, near, unneeded};
+use crate::key::{Key, is, lost, near, read_table, unneeded};
 use crate::schedule::without_zone;
 use crate::yaml::{Language, Node, Value, documents};
 
@@ -42,7 +42,7 @@ struct JobWords {
 type Job = Draft<JobWords>;
 
 /// Keys of a job.
-const SIDEKIQ_KEYS: &[Key<Job, Node>] = &[
+const SIDEKIQ_KEYS: &[Key<JobWords, Node>] = &[
     unneeded("name", "it is the name of the job"),
     is("cron", "cron, zone", cron, "fields and a zone; `every day at noon` has no equal"),
     is("every", "every", every, "of sidekiq-scheduler: a period such as `1h`"),
@@ -122,7 +122,7 @@ fn is_job(node: &Node) -> bool {
 
 fn job(name: &str, node: &Node, findings: &mut Findings) -> JobFacts {
     let mut reader = Job::new(name, node.place.clone());
-    reader.read(SIDEKIQ_KEYS, node);
+    read_table(SIDEKIQ_KEYS, &mut reader, node);
     let said = std::mem::take(&mut reader.said);
     match &said.class {
         Some(class) => {
@@ -146,7 +146,7 @@ fn cron(reader: &mut Job, node: &Node) {
         return cron(reader, &node.list()[0]);
     }
     let Some(text) = reader.text(node) else { return };
-    let (fields, zone) = without_zone(&text);
+    let (fields, zone) = without_zone(text);
     match Expression::parse(fields) {
         Ok(Expression::Every(every)) => reader.job.due(When::every(&every)),
         Ok(_) => {
@@ -167,7 +167,7 @@ fn every(reader: &mut Job, node: &Node) {
     let node = node.list().first().unwrap_or(node);
     let Some(text) = reader.text(node) else { return };
     match Expression::parse(&format!("@every {text}")) {
-        Ok(_) => reader.job.due(When::Every(text)),
+        Ok(_) => reader.job.due(When::Every(text.to_owned())),
         Err(error) => reader.findings.problem(&node.place, format!("`{text}`: {error}")),
     }
 }
@@ -182,7 +182,7 @@ fn once(reader: &mut Job, node: &Node) {
 }
 
 fn class(reader: &mut Job, node: &Node) {
-    reader.said.class = reader.text(node);
+    reader.said.class = reader.text(node).map(str::to_owned);
 }
 
 fn args(reader: &mut Job, node: &Node) {

@@ -89,8 +89,8 @@ fn service_of(timer: &Unit) -> String {
 }
 
 fn job(timer: &Unit, name: &str, service: Option<&Unit>, findings: &mut Findings) -> JobFacts {
-    let job = JobFacts::new(stem(&timer.name), timer.place.clone());
-    let mut reader = UnitReader { job, unit: timer.name.clone(), ..UnitReader::default() };
+    let mut reader = UnitReader::new(stem(&timer.name), timer.place.clone());
+    reader.said.unit.clone_from(&timer.name);
     keys(timer, &mut reader);
     timer::finish(&mut reader);
     if reader.job.when.is_empty() && !reader.findings.has_problem() {
@@ -104,7 +104,7 @@ fn job(timer: &Unit, name: &str, service: Option<&Unit>, findings: &mut Findings
     }
     match service {
         Some(service) => {
-            reader.unit.clone_from(&service.name);
+            reader.said.unit.clone_from(&service.name);
             keys(service, &mut reader);
             service::finish(&mut reader);
         }

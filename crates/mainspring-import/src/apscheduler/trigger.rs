@@ -31,7 +31,7 @@ pub(super) struct JobWords {
 }
 
 /// Keys of a trigger.
-pub(super) const TRIGGER_KEYS: &[Key<Job, Node>] = &[
+pub(super) const TRIGGER_KEYS: &[Key<JobWords, Node>] = &[
     is("type", "cron, every, at", kind, "`cron`, `interval` or `date`"),
     is("year", "cron", |job, node| field(job, "year", node), ""),
     is("month", "cron", |job, node| field(job, "month", node), ""),
@@ -63,7 +63,7 @@ pub(super) const TRIGGER_KEYS: &[Key<Job, Node>] = &[
         "a period counts from 1970 here, and not from it",
     ),
     is("end_date", "end", |job, node| bound(job, node, Bound::End), ""),
-    is("timezone", "zone", zone, ""),
+    is("timezone", "zone", Draft::read_zone, ""),
     near("jitter", "jitter", jitter, "a run starts up to this much later, and never earlier"),
     is("weeks", "every", |job, node| period(job, node, 604_800), "the parts of an interval are added"),
     is("days", "every", |job, node| period(job, node, 86_400), "24 hours"),
@@ -82,7 +82,7 @@ enum Bound {
 }
 
 fn kind(job: &mut Job, node: &Node) {
-    job.said.kind = job.text(node).unwrap_or_default();
+    job.said.kind = job.text(node).unwrap_or_default().to_owned();
 }
 
 fn field(job: &mut Job, name: &'static str, node: &Node) {
@@ -90,7 +90,7 @@ fn field(job: &mut Job, name: &'static str, node: &Node) {
     if !matches!(node.value, Value::Null)
         && let Some(text) = job.text(node)
     {
-        job.said.fields.insert(name, text);
+        job.said.fields.insert(name, text.to_owned());
     }
 }
 
@@ -98,15 +98,11 @@ fn bound(job: &mut Job, node: &Node, bound: Bound) {
     if matches!(node.value, Value::Null) {
         return;
     }
-    let Some(text) = job.text(node).map(|text| iso(&text)) else { return };
+    let Some(text) = job.text(node).map(iso) else { return };
     match bound {
         Bound::Start => job.job.start = Some(text),
         Bound::End => job.job.end = Some(text),
     }
-}
-
-fn zone(job: &mut Job, node: &Node) {
-    job.job.zone = job.zone(node);
 }
 
 fn seconds(job: &mut Job, node: &Node) -> Option<Duration> {
@@ -132,7 +128,7 @@ fn period(job: &mut Job, node: &Node, unit: u32) {
 }
 
 fn run_date(job: &mut Job, node: &Node) {
-    job.said.run_date = job.text(node).map(|text| iso(&text));
+    job.said.run_date = job.text(node).map(iso);
 }
 
 /// A time of Python's as RFC 3339 has it: with a T, and with seconds.

@@ -10,7 +10,7 @@ use mainspring_cron::Expression;
 use mainspring_job::{CatchUp, MAX_KILL_GRACE, Overlap};
 
 use super::pod::POD_KEYS;
-use super::reader::{Manifest, table};
+use super::reader::{Manifest, ManifestWords, table};
 use crate::facts::{ANY_AGE, When};
 use crate::key::{Key, is, lost, near, unneeded};
 use crate::schedule;
@@ -26,14 +26,14 @@ const BACKOFF: (Duration, Duration) = (Duration::from_secs(10), Duration::from_s
 const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 
 /// Keys of the object.
-pub(super) const TOP_KEYS: &[Key<Manifest, Node>] = &[
+pub(super) const TOP_KEYS: &[Key<ManifestWords, Node>] = &[
     unneeded("apiVersion kind status", "there is one kind of job"),
     is("metadata", "jobs.NAME", |reader, node| table(METADATA_KEYS, reader, node), "see below"),
     is("spec", "the table of the job", |reader, node| table(SPEC_KEYS, reader, node), "see below"),
 ];
 
 /// Keys of `metadata`.
-const METADATA_KEYS: &[Key<Manifest, Node>] = &[
+const METADATA_KEYS: &[Key<ManifestWords, Node>] = &[
     is("name generateName", "jobs.NAME", name, ""),
     is("namespace", "a comment", namespace, ""),
     unneeded(
@@ -43,7 +43,7 @@ const METADATA_KEYS: &[Key<Manifest, Node>] = &[
 ];
 
 /// Keys of `spec`.
-const SPEC_KEYS: &[Key<Manifest, Node>] = &[
+const SPEC_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "schedule",
         "cron, every",
@@ -53,7 +53,7 @@ const SPEC_KEYS: &[Key<Manifest, Node>] = &[
     is(
         "timeZone",
         "zone",
-        zone,
+        Manifest::read_zone,
         "without it UTC, the zone of most clusters; with it dst = \"skip\", as there",
     ),
     is(
@@ -78,13 +78,13 @@ const SPEC_KEYS: &[Key<Manifest, Node>] = &[
 ];
 
 /// Keys of `jobTemplate`.
-const TEMPLATE_KEYS: &[Key<Manifest, Node>] = &[
+const TEMPLATE_KEYS: &[Key<ManifestWords, Node>] = &[
     unneeded("metadata", "a run has a name of its own"),
     is("spec", "the table of the job", |reader, node| table(JOB_KEYS, reader, node), "see below"),
 ];
 
 /// Keys of `jobTemplate.spec`.
-const JOB_KEYS: &[Key<Manifest, Node>] = &[
+const JOB_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "backoffLimit",
         "retry",
@@ -126,7 +126,7 @@ const JOB_KEYS: &[Key<Manifest, Node>] = &[
 ];
 
 /// Keys of `jobTemplate.spec.template`.
-const POD_TEMPLATE_KEYS: &[Key<Manifest, Node>] = &[
+const POD_TEMPLATE_KEYS: &[Key<ManifestWords, Node>] = &[
     unneeded("metadata", "a run has a name of its own"),
     is("spec", "the table of the job", |reader, node| table(POD_KEYS, reader, node), "see below"),
 ];
@@ -168,14 +168,6 @@ fn schedule_of(reader: &mut Manifest, node: &Node) {
     }
 }
 
-fn zone(reader: &mut Manifest, node: &Node) {
-    let Some(text) = reader.text(node) else { return };
-    match jiff::tz::TimeZone::get(text) {
-        Ok(_) => reader.job.zone = Some(text.to_owned()),
-        Err(_) => reader.findings.problem(&node.place, format!("unknown time zone `{text}`")),
-    }
-}
-
 fn concurrency(reader: &mut Manifest, node: &Node) {
     reader.job.policies.overlap = match reader.text(node) {
         Some("Forbid") => Overlap::Skip,
@@ -196,11 +188,11 @@ fn deadline(reader: &mut Manifest, node: &Node) {
 }
 
 fn suspend(reader: &mut Manifest, node: &Node) {
-    reader.is_suspended = node.truth() == Some(true);
+    reader.said.is_suspended = node.truth() == Some(true);
 }
 
 fn backoff_limit(reader: &mut Manifest, node: &Node) {
-    reader.backoff_limit = reader.count(node).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    reader.said.backoff_limit = reader.count(node).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
 }
 
 fn active_deadline(reader: &mut Manifest, node: &Node) {
@@ -220,15 +212,15 @@ pub(super) fn finish(reader: &mut Manifest, node: &Node) {
         policies.misfire.window = ANY_AGE;
     }
     debug_assert_eq!(policies.misfire.catch_up, CatchUp::Latest, "the latest is caught up, as there");
-    let max = reader.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT).min(mainspring_job::MAX_RETRIES);
+    let max = reader.said.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT).min(mainspring_job::MAX_RETRIES);
     policies.retry.max = max;
     (policies.retry.backoff, policies.retry.cap) = BACKOFF;
-    policies.timeout.kill.grace = reader.pod.grace.unwrap_or(DEFAULT_GRACE).min(MAX_KILL_GRACE);
-    super::pod::finish(reader);
-    if reader.is_suspended {
+    policies.timeout.kill.grace = reader.said.grace.unwrap_or(DEFAULT_GRACE).min(MAX_KILL_GRACE);
+    if reader.said.is_suspended {
         let place = reader.job.place.clone();
         let message = "the CronJob is suspended, so the job is written as a comment";
         reader.findings.warn(&place, message, "take the # away, and pause it: mainspring pause JOB");
         reader.job.switch_off("it is suspended");
     }
+    super::pod::finish(reader);
 }

@@ -5,13 +5,13 @@
 //! Does not look into ConfigMaps and Secrets.
 
 use super::quantity::{bytes, percent};
-use super::reader::{Manifest, table};
+use super::reader::{Manifest, ManifestWords, table};
 use crate::facts::{Call, Variables};
 use crate::key::{Key, is, lost, near, unneeded};
 use crate::yaml::Node;
 
 /// Keys of the pod's `spec`.
-pub(super) const POD_KEYS: &[Key<Manifest, Node>] = &[
+pub(super) const POD_KEYS: &[Key<ManifestWords, Node>] = &[
     is("containers", "run", containers, "the first; a job is one process"),
     lost(
         "initContainers",
@@ -60,7 +60,7 @@ pub(super) const POD_KEYS: &[Key<Manifest, Node>] = &[
 ];
 
 /// Keys of a container.
-const CONTAINER_KEYS: &[Key<Manifest, Node>] = &[
+const CONTAINER_KEYS: &[Key<ManifestWords, Node>] = &[
     unneeded(
         "name imagePullPolicy terminationMessage* stdin stdinOnce tty resizePolicy",
         "there is no container",
@@ -96,13 +96,13 @@ const CONTAINER_KEYS: &[Key<Manifest, Node>] = &[
 ];
 
 /// Keys of `resources`.
-const RESOURCE_KEYS: &[Key<Manifest, Node>] = &[
+const RESOURCE_KEYS: &[Key<ManifestWords, Node>] = &[
     is("limits", "memory_max, cpu_max", |reader, node| table(LIMIT_KEYS, reader, node), ""),
     unneeded("requests claims", "the job runs where the server is"),
 ];
 
 /// Keys of `resources.limits`.
-const LIMIT_KEYS: &[Key<Manifest, Node>] = &[
+const LIMIT_KEYS: &[Key<ManifestWords, Node>] = &[
     is("memory", "memory_max", memory, "a run that gets no cgroup fails"),
     is("cpu", "cpu_max", cpu, "a run that gets no cgroup fails"),
     lost(
@@ -113,7 +113,7 @@ const LIMIT_KEYS: &[Key<Manifest, Node>] = &[
 ];
 
 /// Keys of a variable.
-const VARIABLE_KEYS: &[Key<Manifest, Node>] = &[
+const VARIABLE_KEYS: &[Key<ManifestWords, Node>] = &[
     unneeded("name value", "they are the variable"),
     lost("valueFrom", "the variable is left out", "write it into env, or secrets = { NAME = \"/path\" }"),
 ];
@@ -121,7 +121,7 @@ const VARIABLE_KEYS: &[Key<Manifest, Node>] = &[
 fn containers(reader: &mut Manifest, node: &Node) {
     for (index, container) in node.list().iter().enumerate() {
         if index == 0 {
-            reader.pod.has_container = true;
+            reader.said.has_container = true;
             table(CONTAINER_KEYS, reader, container);
             continue;
         }
@@ -131,7 +131,7 @@ fn containers(reader: &mut Manifest, node: &Node) {
 }
 
 fn grace(reader: &mut Manifest, node: &Node) {
-    reader.pod.grace = reader.seconds(node);
+    reader.said.grace = reader.seconds(node);
 }
 
 fn deadline(reader: &mut Manifest, node: &Node) {
@@ -150,11 +150,11 @@ fn words(reader: &mut Manifest, node: &Node) -> Vec<String> {
 }
 
 fn command(reader: &mut Manifest, node: &Node) {
-    reader.pod.command = words(reader, node);
+    reader.said.command = words(reader, node);
 }
 
 fn args(reader: &mut Manifest, node: &Node) {
-    reader.pod.args = words(reader, node);
+    reader.said.args = words(reader, node);
 }
 
 fn env(reader: &mut Manifest, node: &Node) {
@@ -163,10 +163,10 @@ fn env(reader: &mut Manifest, node: &Node) {
         let named = variable.get("name").and_then(Node::text);
         match (named, variable.get("value"), variable.get("valueFrom")) {
             (Some(name), Some(value), _) => {
-                let value = expanded(value.text().unwrap_or_default(), &reader.pod.env);
-                reader.pod.env.set(name, value);
+                let value = expanded(value.text().unwrap_or_default(), &reader.said.env);
+                reader.said.env.set(name, value);
             }
-            (Some(name), None, None) => reader.pod.env.set(name, String::new()),
+            (Some(name), None, None) => reader.said.env.set(name, String::new()),
             _ => {}
         }
     }
@@ -219,21 +219,20 @@ fn expanded(text: &str, env: &Variables) -> String {
 
 /// Judges what stands in several keys.
 pub(super) fn finish(reader: &mut Manifest) {
-    let mut pod = std::mem::take(&mut reader.pod);
-    let args = pod.args;
-    let words = |words: &[String]| words.iter().map(|word| expanded(word, &pod.env)).collect::<Vec<_>>();
-    if !pod.command.is_empty() {
-        reader.job.body.run = words(&pod.command);
-        reader.job.body.run.extend(words(&args));
-        reader.job.body.env = pod.env.take();
+    let ManifestWords { command, args, mut env, has_container, .. } = std::mem::take(&mut reader.said);
+    let words = |words: &[String]| words.iter().map(|word| expanded(word, &env)).collect::<Vec<_>>();
+    let (mut run, args) = (words(&command), words(&args));
+    reader.job.body.env = env.take();
+    if !run.is_empty() {
+        run.extend(args);
+        reader.job.body.run = run;
         return;
     }
-    let message = match (&reader.job.image, pod.has_container) {
+    let message = match (&reader.job.image, has_container) {
         (_, false) => "there is no container".to_owned(),
         (Some(image), _) => format!("the command is in the image `{image}`"),
         (None, _) => "the container has no command".to_owned(),
     };
-    reader.job.call = Some(Call::Arguments(words(&args)));
-    reader.job.body.env = pod.env.take();
+    reader.job.call = Some(Call::Arguments(args));
     reader.job.no_command = Some(message);
 }

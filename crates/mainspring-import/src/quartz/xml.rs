@@ -16,41 +16,24 @@ use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::Event;
 
 use super::due::due;
+use crate::draft::Draft;
 use crate::facts::{Call, JobFacts};
-use crate::finding::{Findings, Place};
-use crate::key::{Key, Reader, is, lost, read_key, unneeded};
+use crate::finding::{Findings, Place, PlacedText};
+use crate::key::{Key, is, lost, read_key, unneeded};
 
 /// How deep elements may be nested: the schema has six levels.
 const MAX_DEPTH: usize = 64;
 
-/// A text of an element, and where it stands.
-#[derive(Clone, Debug)]
-struct Content {
-    text: String,
-    place: Place,
-}
-
-/// A trigger on its way.
-#[derive(Debug)]
-struct Trigger {
-    job: JobFacts,
-    findings: Findings,
-    job_name: Option<String>,
-}
-
-impl Reader for Trigger {
-    fn findings(&mut self) -> &mut Findings {
-        &mut self.findings
-    }
-}
+/// A trigger on its way, with the name of its job.
+type Trigger = Draft<Option<String>>;
 
 /// Elements of a cron trigger.
-const QUARTZ_KEYS: &[Key<Trigger, Content>] = &[
+const QUARTZ_KEYS: &[Key<Option<String>, PlacedText>] = &[
     is("name", "jobs.NAME", |trigger, content| trigger.job.name.clone_from(&content.text), ""),
     is(
         "job-name",
         "a comment",
-        |trigger, content| trigger.job_name = Some(content.text.clone()),
+        |trigger, content| trigger.said = Some(content.text.clone()),
         "`{call}` of --run is the job's class",
     ),
     is(
@@ -59,7 +42,7 @@ const QUARTZ_KEYS: &[Key<Trigger, Content>] = &[
         expression,
         "as cron has it where that is exact, else with dialect = \"quartz\"; dst = \"skip+last\"",
     ),
-    is("time-zone", "zone", zone, ""),
+    is("time-zone", "zone", |trigger, content| trigger.set_zone(&content.text, &content.place), ""),
     is(
         "misfire-instruction",
         "misfire",
@@ -76,20 +59,13 @@ const QUARTZ_KEYS: &[Key<Trigger, Content>] = &[
     lost("start-time-seconds-in-future", "a trigger starts when its file is in force", "start"),
 ];
 
-fn expression(trigger: &mut Trigger, content: &Content) {
+fn expression(trigger: &mut Trigger, content: &PlacedText) {
     if let Err(error) = due(&mut trigger.job, &content.text) {
         trigger.findings.fault(&content.place, error.into());
     }
 }
 
-fn zone(trigger: &mut Trigger, content: &Content) {
-    match jiff::tz::TimeZone::get(&content.text) {
-        Ok(_) => trigger.job.zone = Some(content.text.clone()),
-        Err(_) => trigger.findings.problem(&content.place, format!("unknown time zone `{}`", content.text)),
-    }
-}
-
-fn misfire(trigger: &mut Trigger, content: &Content) {
+fn misfire(trigger: &mut Trigger, content: &PlacedText) {
     let misfire = &mut trigger.job.policies.misfire;
     // Quartz.NET writes `DoNothing`.
     let word = content.text.trim_start_matches("MISFIRE_INSTRUCTION_").replace('_', "").to_ascii_lowercase();
@@ -106,7 +82,7 @@ fn misfire(trigger: &mut Trigger, content: &Content) {
 /// The priority of a trigger that says none.
 const USUAL_PRIORITY: i64 = 5;
 
-fn priority(trigger: &mut Trigger, content: &Content) {
+fn priority(trigger: &mut Trigger, content: &PlacedText) {
     match content.text.parse::<i64>() {
         Ok(priority) => {
             let above = priority.saturating_sub(USUAL_PRIORITY).clamp(i64::from(i8::MIN), i64::from(i8::MAX));
@@ -121,7 +97,7 @@ struct Open {
     name: String,
     place: Place,
     /// The texts of its elements that have nothing but text.
-    contents: Vec<(String, Content)>,
+    contents: Vec<(String, PlacedText)>,
     text: String,
     text_start: usize,
 }
@@ -227,7 +203,7 @@ impl Scan<'_> {
                 let lead = open.text.len() - open.text.trim_start().len();
                 let start = open.text_start + lead;
                 let place = open.place.moved(start..start + open.text.trim().len());
-                let content = Content { text: open.text.trim().to_owned(), place };
+                let content = PlacedText { text: open.text.trim().to_owned(), place };
                 if let Some(outer) = self.open.last_mut().filter(|_| open.contents.is_empty()) {
                     outer.contents.push((open.name, content));
                 }
@@ -236,15 +212,14 @@ impl Scan<'_> {
     }
 
     fn cron(&mut self, open: &Open) {
-        let job = JobFacts::new("", open.place.clone());
-        let mut trigger = Trigger { job, findings: Findings::default(), job_name: None };
+        let mut trigger = Trigger::new("", open.place.clone());
         for (name, content) in &open.contents {
             read_key(QUARTZ_KEYS, name, &content.place, &mut trigger, content);
         }
         if trigger.job.when.is_empty() && !trigger.findings.has_problem() {
             trigger.findings.problem(&open.place, "the trigger has no cron-expression");
         }
-        trigger.job.call = trigger.job_name.map(Call::Text);
+        trigger.job.call = trigger.said.map(Call::Text);
         self.findings.append(trigger.findings);
         self.jobs.push(trigger.job);
     }

@@ -12,9 +12,8 @@
 //! Source: the table of prefixes in
 //! [systemd.service(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html).
 
-use super::unit_file::UnitValue;
 use super::words::{HasVariables, Piece, Specifiers, Split, Word, literal, of_shell, split};
-use crate::finding::Findings;
+use crate::finding::{Findings, PlacedText};
 
 /// One command.
 #[derive(Debug, Default)]
@@ -46,8 +45,8 @@ pub(super) enum Run {
 
 /// The commands of these lines, one after the other, if the conditions hold.
 pub(super) fn run_of(
-    conditions: &[UnitValue],
-    lines: &[UnitValue],
+    conditions: &[PlacedText],
+    lines: &[PlacedText],
     specifiers: &Specifiers<'_>,
     findings: &mut Findings,
 ) -> Option<Run> {
@@ -103,7 +102,7 @@ impl Command {
     }
 }
 
-fn commands(line: &UnitValue, specifiers: &Specifiers<'_>, findings: &mut Findings) -> Vec<Command> {
+fn commands(line: &PlacedText, specifiers: &Specifiers<'_>, findings: &mut Findings) -> Vec<Command> {
     let rest = line.text.trim_start_matches(['-', '@', ':', '+', '!', '|']);
     let prefix = &line.text[..line.text.len() - rest.len()];
     let has_variables = if prefix.contains(':') { HasVariables::No } else { HasVariables::Yes };
@@ -144,8 +143,10 @@ mod tests {
     use super::*;
 
     fn run(lines: &[&str]) -> Option<Run> {
-        let given: Vec<UnitValue> =
-            lines.iter().map(|text| UnitValue { text: (*text).to_owned(), ..UnitValue::default() }).collect();
+        let given: Vec<PlacedText> = lines
+            .iter()
+            .map(|text| PlacedText { text: (*text).to_owned(), ..PlacedText::default() })
+            .collect();
         run_of(&[], &given, &Specifiers { unit: "a.service", user: None }, &mut Findings::default())
     }
 

@@ -11,13 +11,13 @@
 use mainspring_job::{MAX_KILL_GRACE, Signal};
 
 use super::command::{Run, run_of};
-use super::unit_file::UnitValue;
-use super::unit_reader::UnitReader;
+use super::unit_reader::{UnitReader, UnitWords};
 use super::words::Specifiers;
+use crate::finding::PlacedText;
 use crate::key::{Key, is, lost, near, unneeded};
 
 /// Keys of `[Service]`.
-pub(super) const SERVICE_KEYS: &[Key<UnitReader, UnitValue>] = &[
+pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
     is("Type", "run", kind, "a run ends when its process ends, as with `oneshot`"),
     is("ExecStart", "run, shell", exec_start, "several lines are one for a shell, with `&&` between"),
     is(
@@ -174,7 +174,7 @@ pub(super) const SERVICE_KEYS: &[Key<UnitReader, UnitValue>] = &[
 ];
 
 /// Keys of `[Unit]`, of a timer and of a service.
-pub(super) const UNIT_KEYS: &[Key<UnitReader, UnitValue>] = &[
+pub(super) const UNIT_KEYS: &[Key<UnitWords, PlacedText>] = &[
     is("Description", "a comment", description, ""),
     unneeded("Documentation SourcePath", "it is for people"),
     unneeded(
@@ -200,17 +200,17 @@ pub(super) const UNIT_KEYS: &[Key<UnitReader, UnitValue>] = &[
 ];
 
 /// Keys of `[Install]`.
-pub(super) const INSTALL_KEYS: &[Key<UnitReader, UnitValue>] = &[unneeded(
+pub(super) const INSTALL_KEYS: &[Key<UnitWords, PlacedText>] = &[unneeded(
     "WantedBy RequiredBy UpheldBy Also Alias DefaultInstance",
     "a job is in force when its file is",
 )];
 
-fn description(reader: &mut UnitReader, given: &UnitValue) {
+fn description(reader: &mut UnitReader, given: &PlacedText) {
     reader.job.comment(given.text.as_str());
 }
 
-fn kind(reader: &mut UnitReader, given: &UnitValue) {
-    reader.service.kind.clone_from(&given.text);
+fn kind(reader: &mut UnitReader, given: &PlacedText) {
+    reader.said.kind.clone_from(&given.text);
     if matches!(given.text.as_str(), "forking" | "dbus" | "notify" | "notify-reload" | "idle") {
         let message = format!("a service of the type `{}` is a run until its process ends", given.text);
         reader.findings.warn(&given.place, message, "have the program stay in the foreground");
@@ -218,38 +218,38 @@ fn kind(reader: &mut UnitReader, given: &UnitValue) {
 }
 
 /// Adds a line; an empty one takes back those above.
-fn add(lines: &mut Vec<UnitValue>, given: &UnitValue) {
+fn add(lines: &mut Vec<PlacedText>, given: &PlacedText) {
     if given.text.is_empty() { lines.clear() } else { lines.push(given.clone()) }
 }
 
-fn exec_start(reader: &mut UnitReader, given: &UnitValue) {
-    add(&mut reader.service.main, given);
+fn exec_start(reader: &mut UnitReader, given: &PlacedText) {
+    add(&mut reader.said.main, given);
 }
 
-fn exec_condition(reader: &mut UnitReader, given: &UnitValue) {
-    add(&mut reader.service.conditions, given);
+fn exec_condition(reader: &mut UnitReader, given: &PlacedText) {
+    add(&mut reader.said.conditions, given);
 }
 
-fn exec_pre(reader: &mut UnitReader, given: &UnitValue) {
-    add(&mut reader.service.pre, given);
+fn exec_pre(reader: &mut UnitReader, given: &PlacedText) {
+    add(&mut reader.said.pre, given);
 }
 
-fn exec_post(reader: &mut UnitReader, given: &UnitValue) {
-    add(&mut reader.service.post, given);
+fn exec_post(reader: &mut UnitReader, given: &PlacedText) {
+    add(&mut reader.said.post, given);
 }
 
-fn user(reader: &mut UnitReader, given: &UnitValue) {
-    reader.service.user = reader.word(given);
+fn user(reader: &mut UnitReader, given: &PlacedText) {
+    reader.said.user = reader.word(given);
 }
 
-fn group(reader: &mut UnitReader, given: &UnitValue) {
-    reader.service.group = Some(given.clone());
+fn group(reader: &mut UnitReader, given: &PlacedText) {
+    reader.said.group = Some(given.clone());
 }
 
-fn working_directory(reader: &mut UnitReader, given: &UnitValue) {
+fn working_directory(reader: &mut UnitReader, given: &PlacedText) {
     let Some(word) = reader.word(given) else { return };
     let path = word.trim_start_matches('-');
-    reader.service.has_cwd = true;
+    reader.said.has_cwd = true;
     match path {
         // The home of its user is the default here.
         "~" | "%h" => reader.job.body.cwd = None,
@@ -262,19 +262,19 @@ fn working_directory(reader: &mut UnitReader, given: &UnitValue) {
     }
 }
 
-fn environment(reader: &mut UnitReader, given: &UnitValue) {
+fn environment(reader: &mut UnitReader, given: &PlacedText) {
     if given.text.is_empty() {
-        reader.service.env.take();
+        reader.said.env.take();
     }
     for word in reader.words(given) {
         match word.split_once('=') {
-            Some((name, value)) => reader.service.env.set(name, value.to_owned()),
+            Some((name, value)) => reader.said.env.set(name, value.to_owned()),
             None => reader.findings.problem(&given.place, format!("expected NAME=value, found `{word}`")),
         }
     }
 }
 
-fn environment_file(reader: &mut UnitReader, given: &UnitValue) {
+fn environment_file(reader: &mut UnitReader, given: &PlacedText) {
     if given.text.is_empty() {
         reader.job.body.env_file.clear();
         return;
@@ -291,16 +291,16 @@ fn environment_file(reader: &mut UnitReader, given: &UnitValue) {
     }
 }
 
-fn timeout_start(reader: &mut UnitReader, given: &UnitValue) {
+fn timeout_start(reader: &mut UnitReader, given: &PlacedText) {
     let duration = reader.duration(given).filter(|duration| !duration.is_zero());
-    reader.service.start_timeout = Some((given.clone(), duration));
+    reader.said.start_timeout = Some((given.clone(), duration));
 }
 
-fn runtime_max(reader: &mut UnitReader, given: &UnitValue) {
+fn runtime_max(reader: &mut UnitReader, given: &PlacedText) {
     reader.job.policies.timeout.after = reader.duration(given);
 }
 
-fn timeout_stop(reader: &mut UnitReader, given: &UnitValue) {
+fn timeout_stop(reader: &mut UnitReader, given: &PlacedText) {
     let Some(duration) = reader.duration(given) else { return };
     reader.job.policies.timeout.kill.grace = duration.min(MAX_KILL_GRACE);
     if MAX_KILL_GRACE < duration {
@@ -312,7 +312,7 @@ fn timeout_stop(reader: &mut UnitReader, given: &UnitValue) {
     }
 }
 
-fn kill_signal(reader: &mut UnitReader, given: &UnitValue) {
+fn kill_signal(reader: &mut UnitReader, given: &PlacedText) {
     match Signal::from_name(&given.text) {
         Some(signal) => reader.job.policies.timeout.kill.signal = signal,
         None => reader.findings.warn(
@@ -323,15 +323,15 @@ fn kill_signal(reader: &mut UnitReader, given: &UnitValue) {
     }
 }
 
-fn nice(reader: &mut UnitReader, given: &UnitValue) {
+fn nice(reader: &mut UnitReader, given: &PlacedText) {
     reader.job.body.nice = reader.number(given).and_then(|number| i32::try_from(number).ok());
 }
 
-fn oom_score_adj(reader: &mut UnitReader, given: &UnitValue) {
+fn oom_score_adj(reader: &mut UnitReader, given: &PlacedText) {
     reader.job.body.oom_score_adj = reader.number(given).and_then(|number| i32::try_from(number).ok());
 }
 
-fn umask(reader: &mut UnitReader, given: &UnitValue) {
+fn umask(reader: &mut UnitReader, given: &PlacedText) {
     match u32::from_str_radix(&given.text, 8) {
         Ok(mask) if mask <= 0o777 => reader.job.body.umask = Some(mask),
         _ => reader
@@ -341,7 +341,7 @@ fn umask(reader: &mut UnitReader, given: &UnitValue) {
 }
 
 /// A number of bytes: `2G`, `512M`, `1.5K`. `None` for `infinity`.
-fn bytes(reader: &mut UnitReader, given: &UnitValue) -> Option<u64> {
+fn bytes(reader: &mut UnitReader, given: &PlacedText) -> Option<u64> {
     let text = given.text.trim();
     if text == "infinity" {
         return None;
@@ -365,11 +365,11 @@ fn bytes(reader: &mut UnitReader, given: &UnitValue) -> Option<u64> {
     found
 }
 
-fn memory_max(reader: &mut UnitReader, given: &UnitValue) {
+fn memory_max(reader: &mut UnitReader, given: &PlacedText) {
     reader.job.body.memory_max = bytes(reader, given);
 }
 
-fn cpu_quota(reader: &mut UnitReader, given: &UnitValue) {
+fn cpu_quota(reader: &mut UnitReader, given: &PlacedText) {
     match given.text.strip_suffix('%').and_then(|number| number.parse().ok()) {
         Some(percent) => reader.job.body.cpu_max = Some(percent),
         None if given.text.is_empty() => reader.job.body.cpu_max = None,
@@ -377,11 +377,11 @@ fn cpu_quota(reader: &mut UnitReader, given: &UnitValue) {
     }
 }
 
-fn no_new_privileges(reader: &mut UnitReader, given: &UnitValue) {
+fn no_new_privileges(reader: &mut UnitReader, given: &PlacedText) {
     reader.job.body.no_new_privileges = reader.truth(given);
 }
 
-fn output(reader: &mut UnitReader, given: &UnitValue) {
+fn output(reader: &mut UnitReader, given: &PlacedText) {
     if ["file:", "append:", "truncate:", "socket", "tty", "fd:"]
         .iter()
         .any(|word| given.text.starts_with(word))
@@ -399,23 +399,23 @@ fn output(reader: &mut UnitReader, given: &UnitValue) {
 fn limit(
     reader: &mut UnitReader,
     name: &str,
-    read: fn(&mut UnitReader, &UnitValue) -> Option<u64>,
-    given: &UnitValue,
+    read: fn(&mut UnitReader, &PlacedText) -> Option<u64>,
+    given: &PlacedText,
 ) {
     let (soft, _) = given.text.split_once(':').unwrap_or((&given.text, ""));
-    let soft = UnitValue { text: soft.to_owned(), place: given.place.clone() };
+    let soft = PlacedText { text: soft.to_owned(), place: given.place.clone() };
     let value = if soft.text == "infinity" { Some(u64::MAX) } else { read(reader, &soft) };
     reader.job.body.limits.retain(|(known, _)| known != name);
     reader.job.body.limits.extend(value.map(|value| (name.to_owned(), value)));
 }
 
-fn seconds(reader: &mut UnitReader, given: &UnitValue) -> Option<u64> {
+fn seconds(reader: &mut UnitReader, given: &PlacedText) -> Option<u64> {
     reader.duration(given).map(|duration| duration.as_secs())
 }
 
 /// Judges what stands in several keys.
 pub(super) fn finish(reader: &mut UnitReader) {
-    let mut service = std::mem::take(&mut reader.service);
+    let mut service = std::mem::take(&mut reader.said);
     reader.job.body.env = service.env.take();
     if let Some((given, duration)) = &service.start_timeout {
         match service.kind.as_str() {
@@ -439,8 +439,8 @@ pub(super) fn finish(reader: &mut UnitReader) {
     if !service.has_cwd {
         reader.job.body.cwd = Some("/".into());
     }
-    let specifiers = Specifiers { unit: &reader.unit, user: service.user.as_deref() };
-    let lines: Vec<UnitValue> = service.pre.into_iter().chain(service.main).chain(service.post).collect();
+    let specifiers = Specifiers { unit: &service.unit, user: service.user.as_deref() };
+    let lines: Vec<PlacedText> = service.pre.into_iter().chain(service.main).chain(service.post).collect();
     match run_of(&service.conditions, &lines, &specifiers, &mut reader.findings) {
         Some(Run::Words(words)) => reader.job.body.run = words,
         Some(Run::Shell(text)) => reader.job.body.shell = Some(text),

@@ -11,16 +11,16 @@ use std::time::Duration;
 use mainspring_cron::{Every, Expression};
 use mainspring_job::CatchUp;
 
-use super::unit_file::UnitValue;
-use super::unit_reader::UnitReader;
+use super::unit_reader::{UnitReader, UnitWords};
 use crate::facts::{ANY_AGE, When};
+use crate::finding::PlacedText;
 use crate::key::{Key, is, lost, near, unneeded};
 
 /// The longest delay that job files have.
 const MAX_JITTER: Duration = mainspring_job::MAX_JITTER;
 
 /// Keys of `[Timer]`.
-pub(super) const TIMER_KEYS: &[Key<UnitReader, UnitValue>] = &[
+pub(super) const TIMER_KEYS: &[Key<UnitWords, PlacedText>] = &[
     is(
         "OnCalendar",
         "oncalendar",
@@ -70,28 +70,28 @@ pub(super) const TIMER_KEYS: &[Key<UnitReader, UnitValue>] = &[
     unneeded("Unit", "the service that is read with the timer"),
 ];
 
-fn on_calendar(reader: &mut UnitReader, given: &UnitValue) {
+fn on_calendar(reader: &mut UnitReader, given: &PlacedText) {
     if given.text.is_empty() {
         // As there: an empty value takes back those above.
         reader.job.when.clear();
         return;
     }
-    reader.timer.has_calendar = true;
+    reader.said.has_calendar = true;
     match Expression::parse_oncalendar(&given.text) {
         Ok(_) => reader.job.due(When::OnCalendar(given.text.clone())),
         Err(error) => reader.findings.fault(&given.place, error.into()),
     }
 }
 
-fn first(reader: &mut UnitReader, given: &UnitValue) {
+fn first(reader: &mut UnitReader, given: &PlacedText) {
     if given.text.is_empty() {
-        reader.timer.first = None;
+        reader.said.first = None;
     } else if let Some(duration) = reader.duration(given) {
-        reader.timer.first = Some((given.clone(), duration));
+        reader.said.first = Some((given.clone(), duration));
     }
 }
 
-fn every(reader: &mut UnitReader, given: &UnitValue) {
+fn every(reader: &mut UnitReader, given: &PlacedText) {
     if given.text.is_empty() {
         reader.job.when.retain(|when| !matches!(when, When::Every(_)));
         return;
@@ -103,7 +103,7 @@ fn every(reader: &mut UnitReader, given: &UnitValue) {
     }
 }
 
-fn jitter(reader: &mut UnitReader, given: &UnitValue) {
+fn jitter(reader: &mut UnitReader, given: &PlacedText) {
     let Some(duration) = reader.duration(given) else { return };
     if MAX_JITTER < duration {
         reader.findings.warn(
@@ -115,19 +115,19 @@ fn jitter(reader: &mut UnitReader, given: &UnitValue) {
     reader.job.policies.jitter = duration.min(MAX_JITTER);
 }
 
-fn persistent(reader: &mut UnitReader, given: &UnitValue) {
-    reader.timer.is_persistent = reader.truth(given);
+fn persistent(reader: &mut UnitReader, given: &PlacedText) {
+    reader.said.is_persistent = reader.truth(given);
 }
 
 /// Judges what stands in several keys.
 pub(super) fn finish(reader: &mut UnitReader) {
     let misfire = &mut reader.job.policies.misfire;
-    match (reader.timer.has_calendar, reader.timer.is_persistent) {
+    match (reader.said.has_calendar, reader.said.is_persistent) {
         (true, true) => misfire.window = ANY_AGE,
         (true, false) => misfire.catch_up = CatchUp::None,
         (false, _) => {}
     }
-    let Some((given, delay)) = reader.timer.first.take() else { return };
+    let Some((given, delay)) = reader.said.first.take() else { return };
     let place = &given.place;
     if reader.job.when.iter().any(|when| matches!(when, When::Every(_))) {
         let message = "the first run is at the next multiple of the period, and not so long after the start";

@@ -16,15 +16,7 @@
 
 use std::ops::Range;
 
-use crate::finding::{Findings, Place};
-
-/// A value, and where it begins.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct UnitValue {
-    /// Its lines are joined.
-    pub(crate) text: String,
-    pub(crate) place: Place,
-}
+use crate::finding::{Findings, Place, PlacedText};
 
 /// A key of a section, with its value.
 #[derive(Clone, Debug)]
@@ -32,7 +24,8 @@ pub(crate) struct Entry {
     pub(crate) section: String,
     pub(crate) key: String,
     pub(crate) key_place: Place,
-    pub(crate) value: UnitValue,
+    /// Its lines are joined.
+    pub(crate) value: PlacedText,
 }
 
 /// A unit with all that its files say.
@@ -47,7 +40,7 @@ pub(crate) struct Unit {
 
 impl Unit {
     /// The last value of a key.
-    pub(crate) fn last(&self, section: &str, key: &str) -> Option<&UnitValue> {
+    pub(crate) fn last(&self, section: &str, key: &str) -> Option<&PlacedText> {
         let is_it = |entry: &&Entry| entry.section == section && entry.key == key;
         self.entries.iter().rfind(is_it).map(|entry| &entry.value)
     }
@@ -129,7 +122,7 @@ impl Parse {
         let indent = key.len() - key.trim_start().len();
         let key_place = self.place(start + indent..start + indent + key.trim().len());
         let value_place = self.place(value_start..(value_start + value.trim().len()).max(value_start));
-        let mut given = UnitValue { text: String::new(), place: value_place };
+        let mut given = PlacedText { text: String::new(), place: value_place };
         let goes_on = append(&mut given.text, value);
         let (section, key) = (self.section.clone(), key.trim().to_owned());
         self.open = Some(Entry { section, key, key_place, value: given });
