@@ -39,7 +39,7 @@ const APSCHEDULER_KEYS: &[Key<JobWords, Node>] = &[
     is(
         "func",
         "shell",
-        function,
+        |reader, node| reader.said.function = reader.text(node).map(str::to_owned),
         "`{call}` of --run is `from MODULE import NAME; NAME(..)`: 'cd /srv/app && python3 -c {call}'",
     ),
     is("args kwargs", "shell", arguments, "arguments of the call"),
@@ -157,10 +157,6 @@ fn job(name: &str, node: &Node, findings: &mut Findings) -> JobFacts {
 fn name(reader: &mut Job, node: &Node) {
     let text = reader.text(node).filter(|text| *text != reader.job.name);
     reader.job.comments.extend(text.map(str::to_owned));
-}
-
-fn function(reader: &mut Job, node: &Node) {
-    reader.said.function = reader.text(node).map(str::to_owned);
 }
 
 fn arguments(reader: &mut Job, node: &Node) {

@@ -50,7 +50,7 @@ const SIDEKIQ_KEYS: &[Key<JobWords, Node>] = &[
     is(
         "class klass",
         "shell",
-        class,
+        |reader, node| reader.said.class = reader.text(node).map(str::to_owned),
         "`{call}` of --run is `CLASS.perform_async(..)`: 'cd /srv/app && bin/rails runner {call}'",
     ),
     is("args", "shell", args, "arguments of the call"),
@@ -179,10 +179,6 @@ fn once(reader: &mut Job, node: &Node) {
         "mainspring at TIME -- COMMAND",
     );
     reader.job.switch_off_without_time("it is due once");
-}
-
-fn class(reader: &mut Job, node: &Node) {
-    reader.said.class = reader.text(node).map(str::to_owned);
 }
 
 fn args(reader: &mut Job, node: &Node) {

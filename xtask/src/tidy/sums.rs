@@ -65,7 +65,7 @@ const ROWS: [Row; 12] = [
         assertions: 17,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows.
-    Row { crates: &["mainspring-import"], lines: 3_733, goal: 3_600, assertions: 4 },
+    Row { crates: &["mainspring-import"], lines: 3_655, goal: 3_600, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
         lines: 4_729,

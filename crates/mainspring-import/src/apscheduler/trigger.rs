@@ -59,10 +59,10 @@ pub(super) const TRIGGER_KEYS: &[Key<JobWords, Node>] = &[
     is(
         "start_date",
         "start",
-        |job, node| bound(job, node, Bound::Start),
+        |job, node| job.job.start = bound(job, node).or(job.job.start.take()),
         "a period counts from 1970 here, and not from it",
     ),
-    is("end_date", "end", |job, node| bound(job, node, Bound::End), ""),
+    is("end_date", "end", |job, node| job.job.end = bound(job, node).or(job.job.end.take()), ""),
     is("timezone", "zone", Draft::read_zone, ""),
     near("jitter", "jitter", jitter, "a run starts up to this much later, and never earlier"),
     is("weeks", "every", |job, node| period(job, node, 604_800), "the parts of an interval are added"),
@@ -70,16 +70,9 @@ pub(super) const TRIGGER_KEYS: &[Key<JobWords, Node>] = &[
     is("hours", "every", |job, node| period(job, node, 3_600), ""),
     is("minutes", "every", |job, node| period(job, node, 60), ""),
     is("seconds", "every", |job, node| period(job, node, 1), ""),
-    is("run_date", "at", run_date, ""),
+    is("run_date", "at", |job, node| job.said.run_date = job.text(node).map(iso), ""),
     lost("expression calendar", "it is no key of the triggers of APScheduler 3", "write it as fields"),
 ];
-
-/// A bound of a job.
-#[derive(Clone, Copy)]
-enum Bound {
-    Start,
-    End,
-}
 
 fn kind(job: &mut Job, node: &Node) {
     job.said.kind = job.text(node).unwrap_or_default().to_owned();
@@ -94,15 +87,10 @@ fn field(job: &mut Job, name: &'static str, node: &Node) {
     }
 }
 
-fn bound(job: &mut Job, node: &Node, bound: Bound) {
-    if matches!(node.value, Value::Null) {
-        return;
-    }
-    let Some(text) = job.text(node).map(iso) else { return };
-    match bound {
-        Bound::Start => job.job.start = Some(text),
-        Bound::End => job.job.end = Some(text),
-    }
+/// A bound of a job; Python's None is none.
+fn bound(job: &mut Job, node: &Node) -> Option<String> {
+    let is_none = matches!(node.value, Value::Null);
+    if is_none { None } else { job.text(node).map(iso) }
 }
 
 fn seconds(job: &mut Job, node: &Node) -> Option<Duration> {
@@ -125,10 +113,6 @@ fn period(job: &mut Job, node: &Node, unit: u32) {
         let part = count.checked_mul(unit).unwrap_or(Duration::MAX);
         job.said.period = job.said.period.saturating_add(part);
     }
-}
-
-fn run_date(job: &mut Job, node: &Node) {
-    job.said.run_date = job.text(node).map(iso);
 }
 
 /// A time of Python's as RFC 3339 has it: with a T, and with seconds.

@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use mainspring_cron::Expression;
-use mainspring_job::{CatchUp, MAX_KILL_GRACE, Overlap};
+use mainspring_job::{CatchUp, MAX_KILL_GRACE, MAX_RETRIES, Overlap};
 
-use super::pod::POD_KEYS;
+use super::pod::{POD_KEYS, active_deadline};
 use super::reader::{Manifest, ManifestWords, table};
 use crate::facts::{ANY_AGE, When};
 use crate::key::{Key, is, lost, near, unneeded};
@@ -17,7 +17,7 @@ use crate::schedule;
 use crate::yaml::Node;
 
 /// The retries of a job that says nothing.
-const DEFAULT_BACKOFF_LIMIT: u32 = 6;
+const DEFAULT_BACKOFF_LIMIT: u64 = 6;
 
 /// The first wait before a retry, and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(360));
@@ -88,7 +88,7 @@ const JOB_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "backoffLimit",
         "retry",
-        backoff_limit,
+        |reader, node| reader.said.backoff_limit = reader.count(node),
         "its `max`; 6 without it, as there, with waits of 10 s to 6 min",
     ),
     near(
@@ -191,14 +191,6 @@ fn suspend(reader: &mut Manifest, node: &Node) {
     reader.said.is_suspended = node.truth() == Some(true);
 }
 
-fn backoff_limit(reader: &mut Manifest, node: &Node) {
-    reader.said.backoff_limit = reader.count(node).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-}
-
-fn active_deadline(reader: &mut Manifest, node: &Node) {
-    reader.job.policies.timeout.after = reader.seconds(node).filter(|duration| !duration.is_zero());
-}
-
 /// Judges what stands in several keys, or is not said.
 pub(super) fn finish(reader: &mut Manifest, node: &Node) {
     if reader.job.when.is_empty() && !reader.findings.has_problem() {
@@ -212,8 +204,8 @@ pub(super) fn finish(reader: &mut Manifest, node: &Node) {
         policies.misfire.window = ANY_AGE;
     }
     debug_assert_eq!(policies.misfire.catch_up, CatchUp::Latest, "the latest is caught up, as there");
-    let max = reader.said.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT).min(mainspring_job::MAX_RETRIES);
-    policies.retry.max = max;
+    let max = u32::try_from(reader.said.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT));
+    policies.retry.max = max.map_or(MAX_RETRIES, |max| max.min(MAX_RETRIES));
     (policies.retry.backoff, policies.retry.cap) = BACKOFF;
     policies.timeout.kill.grace = reader.said.grace.unwrap_or(DEFAULT_GRACE).min(MAX_KILL_GRACE);
     if reader.said.is_suspended {

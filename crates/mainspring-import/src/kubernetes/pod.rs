@@ -23,10 +23,10 @@ pub(super) const POD_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "terminationGracePeriodSeconds",
         "timeout",
-        grace,
+        |reader, node| reader.said.grace = reader.seconds(node),
         "its `grace`, up to an hour; 30 s without it, as there",
     ),
-    near("activeDeadlineSeconds", "timeout", deadline, "the time is that of each attempt"),
+    near("activeDeadlineSeconds", "timeout", active_deadline, "the time is that of each attempt"),
     lost("volumes", "no volume is mounted", "use folders of the machine in the command"),
     lost(
         "securityContext",
@@ -70,7 +70,7 @@ const CONTAINER_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "args",
         "run",
-        args,
+        |reader, node| reader.said.args = words(reader, node),
         "behind the command; without a command the job is a comment, because that is in the image",
     ),
     is("env", "env", env, ""),
@@ -130,11 +130,8 @@ fn containers(reader: &mut Manifest, node: &Node) {
     }
 }
 
-fn grace(reader: &mut Manifest, node: &Node) {
-    reader.said.grace = reader.seconds(node);
-}
-
-fn deadline(reader: &mut Manifest, node: &Node) {
+/// The time of a pod, and that of a job.
+pub(super) fn active_deadline(reader: &mut Manifest, node: &Node) {
     reader.job.policies.timeout.after = reader.seconds(node).filter(|duration| !duration.is_zero());
 }
 
@@ -151,10 +148,6 @@ fn words(reader: &mut Manifest, node: &Node) -> Vec<String> {
 
 fn command(reader: &mut Manifest, node: &Node) {
     reader.said.command = words(reader, node);
-}
-
-fn args(reader: &mut Manifest, node: &Node) {
-    reader.said.args = words(reader, node);
 }
 
 fn env(reader: &mut Manifest, node: &Node) {

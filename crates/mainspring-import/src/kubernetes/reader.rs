@@ -18,7 +18,7 @@ pub(super) type Manifest = Draft<ManifestWords>;
 #[derive(Debug, Default)]
 pub(super) struct ManifestWords {
     pub(super) is_suspended: bool,
-    pub(super) backoff_limit: Option<u32>,
+    pub(super) backoff_limit: Option<u64>,
     pub(super) grace: Option<Duration>,
     /// Whether a container was read.
     pub(super) has_container: bool,

@@ -23,7 +23,7 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
     is(
         "ExecCondition",
         "shell",
-        exec_condition,
+        |reader, it| add(&mut reader.said.conditions, it),
         "`{ .. || exit 0; }` before the others: without it nothing runs",
     ),
     is("ExecStartPre", "shell", exec_pre, "the line stands before, with `&&`"),
@@ -34,8 +34,8 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
         "in a shell: trap '..' EXIT, or a job with after = { job, on = \"any\" }",
     ),
     lost("ExecReload ExecReloadPost", "a job is not reloaded", "nothing has to be done"),
-    is("User", "user", user, ""),
-    is("Group", "user", group, "`user = \"NAME:GROUP\"`"),
+    is("User", "user", |reader, it| reader.said.user = reader.word(it), ""),
+    is("Group", "user", |reader, it| reader.said.group = Some(it.clone()), "`user = \"NAME:GROUP\"`"),
     lost(
         "DynamicUser SupplementaryGroups PAMName",
         "a job runs as a user of the machine, with that user's groups",
@@ -61,7 +61,7 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
         timeout_start,
         "of a `oneshot`; of others it is no limit of the run",
     ),
-    is("RuntimeMaxSec", "timeout", runtime_max, ""),
+    is("RuntimeMaxSec", "timeout", |reader, it| reader.job.policies.timeout.after = reader.duration(it), ""),
     is("TimeoutStopSec TimeoutAbortSec", "timeout", timeout_stop, "its `grace`, up to an hour"),
     is("KillSignal", "timeout", kill_signal, "its `signal`: TERM, INT, HUP, QUIT, USR1, USR2, KILL"),
     unneeded("KillMode SendSIGKILL", "a run is killed with all that it started"),
@@ -82,46 +82,21 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
         "a job does not report to the server",
         "timeout ends what hangs",
     ),
-    is("Nice", "nice", nice, ""),
-    is("OOMScoreAdjust", "oom_score_adj", oom_score_adj, ""),
+    is("Nice", "nice", |reader, it| reader.job.body.nice = reader.number(it), ""),
+    is("OOMScoreAdjust", "oom_score_adj", |reader, it| reader.job.body.oom_score_adj = reader.number(it), ""),
     is("UMask", "umask", umask, ""),
     is("MemoryMax MemoryLimit", "memory_max", memory_max, "a run that gets no cgroup fails"),
     is("CPUQuota", "cpu_max", cpu_quota, "a run that gets no cgroup fails"),
     is("NoNewPrivileges", "no_new_privileges", no_new_privileges, ""),
-    is(
-        "LimitNOFILE",
-        "limits",
-        |reader, given| limit(reader, "open_files", bytes, given),
-        "its `open_files`",
-    ),
-    is("LimitNPROC", "limits", |reader, given| limit(reader, "processes", bytes, given), "its `processes`"),
-    is("LimitCORE", "limits", |reader, given| limit(reader, "core_bytes", bytes, given), "its `core_bytes`"),
-    is("LimitFSIZE", "limits", |reader, given| limit(reader, "file_bytes", bytes, given), "its `file_bytes`"),
-    is(
-        "LimitCPU",
-        "limits",
-        |reader, given| limit(reader, "cpu_seconds", seconds, given),
-        "its `cpu_seconds`",
-    ),
-    is(
-        "LimitAS",
-        "limits",
-        |reader, given| limit(reader, "address_bytes", bytes, given),
-        "its `address_bytes`",
-    ),
-    is("LimitDATA", "limits", |reader, given| limit(reader, "data_bytes", bytes, given), "its `data_bytes`"),
-    is(
-        "LimitSTACK",
-        "limits",
-        |reader, given| limit(reader, "stack_bytes", bytes, given),
-        "its `stack_bytes`",
-    ),
-    is(
-        "LimitMEMLOCK",
-        "limits",
-        |reader, given| limit(reader, "locked_bytes", bytes, given),
-        "its `locked_bytes`",
-    ),
+    is("LimitNOFILE", "limits", |reader, it| limit(reader, "open_files", bytes, it), "its `open_files`"),
+    is("LimitNPROC", "limits", |reader, it| limit(reader, "processes", bytes, it), "its `processes`"),
+    is("LimitCORE", "limits", |reader, it| limit(reader, "core_bytes", bytes, it), "its `core_bytes`"),
+    is("LimitFSIZE", "limits", |reader, it| limit(reader, "file_bytes", bytes, it), "its `file_bytes`"),
+    is("LimitCPU", "limits", |reader, it| limit(reader, "cpu_seconds", seconds, it), "its `cpu_seconds`"),
+    is("LimitAS", "limits", |reader, it| limit(reader, "address_bytes", bytes, it), "its `address_bytes`"),
+    is("LimitDATA", "limits", |reader, it| limit(reader, "data_bytes", bytes, it), "its `data_bytes`"),
+    is("LimitSTACK", "limits", |reader, it| limit(reader, "stack_bytes", bytes, it), "its `stack_bytes`"),
+    is("LimitMEMLOCK", "limits", |reader, it| limit(reader, "locked_bytes", bytes, it), "its `locked_bytes`"),
     lost(
         "LimitRSS LimitLOCKS LimitSIGPENDING LimitMSGQUEUE LimitNICE LimitRTPRIO LimitRTTIME",
         "this limit is not set",
@@ -175,7 +150,7 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
 
 /// Keys of `[Unit]`, of a timer and of a service.
 pub(super) const UNIT_KEYS: &[Key<UnitWords, PlacedText>] = &[
-    is("Description", "a comment", description, ""),
+    is("Description", "a comment", |reader, it| reader.job.comment(it.text.as_str()), ""),
     unneeded("Documentation SourcePath", "it is for people"),
     unneeded(
         "DefaultDependencies RefuseManual* StopWhenUnneeded AllowIsolate IgnoreOnIsolate CollectMode",
@@ -205,10 +180,6 @@ pub(super) const INSTALL_KEYS: &[Key<UnitWords, PlacedText>] = &[unneeded(
     "a job is in force when its file is",
 )];
 
-fn description(reader: &mut UnitReader, given: &PlacedText) {
-    reader.job.comment(given.text.as_str());
-}
-
 fn kind(reader: &mut UnitReader, given: &PlacedText) {
     reader.said.kind.clone_from(&given.text);
     if matches!(given.text.as_str(), "forking" | "dbus" | "notify" | "notify-reload" | "idle") {
@@ -226,24 +197,12 @@ fn exec_start(reader: &mut UnitReader, given: &PlacedText) {
     add(&mut reader.said.main, given);
 }
 
-fn exec_condition(reader: &mut UnitReader, given: &PlacedText) {
-    add(&mut reader.said.conditions, given);
-}
-
 fn exec_pre(reader: &mut UnitReader, given: &PlacedText) {
     add(&mut reader.said.pre, given);
 }
 
 fn exec_post(reader: &mut UnitReader, given: &PlacedText) {
     add(&mut reader.said.post, given);
-}
-
-fn user(reader: &mut UnitReader, given: &PlacedText) {
-    reader.said.user = reader.word(given);
-}
-
-fn group(reader: &mut UnitReader, given: &PlacedText) {
-    reader.said.group = Some(given.clone());
 }
 
 fn working_directory(reader: &mut UnitReader, given: &PlacedText) {
@@ -296,10 +255,6 @@ fn timeout_start(reader: &mut UnitReader, given: &PlacedText) {
     reader.said.start_timeout = Some((given.clone(), duration));
 }
 
-fn runtime_max(reader: &mut UnitReader, given: &PlacedText) {
-    reader.job.policies.timeout.after = reader.duration(given);
-}
-
 fn timeout_stop(reader: &mut UnitReader, given: &PlacedText) {
     let Some(duration) = reader.duration(given) else { return };
     reader.job.policies.timeout.kill.grace = duration.min(MAX_KILL_GRACE);
@@ -321,14 +276,6 @@ fn kill_signal(reader: &mut UnitReader, given: &PlacedText) {
             "timeout = { signal = \"INT\" }, or another of the list",
         ),
     }
-}
-
-fn nice(reader: &mut UnitReader, given: &PlacedText) {
-    reader.job.body.nice = reader.number(given).and_then(|number| i32::try_from(number).ok());
-}
-
-fn oom_score_adj(reader: &mut UnitReader, given: &PlacedText) {
-    reader.job.body.oom_score_adj = reader.number(given).and_then(|number| i32::try_from(number).ok());
 }
 
 fn umask(reader: &mut UnitReader, given: &PlacedText) {

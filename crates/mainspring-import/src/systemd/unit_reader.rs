@@ -76,13 +76,13 @@ impl UnitReader {
         self.words(given).into_iter().next()
     }
 
-    /// A number; what is none is a problem.
-    pub(super) fn number(&mut self, given: &PlacedText) -> Option<i64> {
-        let found = given.text.parse().ok();
+    /// A number; what is none is a problem. `None` beyond 32 bits as well.
+    pub(super) fn number(&mut self, given: &PlacedText) -> Option<i32> {
+        let found: Option<i64> = given.text.parse().ok();
         if found.is_none() {
             self.findings.problem(&given.place, format!("expected a whole number, found `{}`", given.text));
         }
-        found
+        found.and_then(|number| i32::try_from(number).ok())
     }
 
     /// A yes or a no; what is neither is a problem.
