@@ -18,6 +18,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::{error, fmt};
@@ -127,18 +128,22 @@ impl Source {
     /// The line that holds the byte at `offset` of [`bytes`](Self::bytes), and where it starts there. An
     /// offset behind the end is in the last line.
     pub fn line_at(&self, offset: usize) -> (Line<'_>, usize) {
-        let starts = self.line_starts();
-        let number = starts.partition_point(|start| *start <= offset).max(1);
-        let nothing = (Line { number: 1, bytes: b"" }, 0);
-        self.line(number).map_or(nothing, |line| (line, starts[number - 1]))
+        let number = self.line_starts().partition_point(|start| *start <= offset).max(1);
+        let span = self.line_span(number).unwrap_or_default();
+        (Line { number, bytes: &self.bytes()[span.clone()] }, span.start)
     }
 
     /// The line of a number, counted from 1.
     pub fn line(&self, number: usize) -> Option<Line<'_>> {
+        self.line_span(number).map(|span| Line { number, bytes: &self.bytes()[span] })
+    }
+
+    /// Where the line of a number stands in [`bytes`](Self::bytes), without its end.
+    pub fn line_span(&self, number: usize) -> Option<Range<usize>> {
         let starts = self.line_starts();
         let start = *starts.get(number.checked_sub(1)?)?;
         let end = starts.get(number).copied().unwrap_or(self.bytes().len());
-        Some(Line { number, bytes: without_end(&self.bytes()[start..end]) })
+        Some(start..start + without_end(&self.bytes()[start..end]).len())
     }
 
     /// Who owns the file and who may write it; `None` for what is no file.
@@ -155,13 +160,9 @@ impl Source {
     /// Where the lines start, found once.
     fn line_starts(&self) -> &[usize] {
         self.line_starts.get_or_init(|| {
-            let mut end = 0;
-            let mut starts = Vec::new();
-            for line in self.bytes().split_inclusive(|&byte| byte == b'\n') {
-                starts.push(end);
-                end += line.len();
-            }
-            starts
+            let bytes = self.bytes();
+            let behind = (1..).zip(bytes).filter(|(_, byte)| **byte == b'\n').map(|(end, _)| end);
+            std::iter::once(0).chain(behind).filter(|start| *start < bytes.len()).collect()
         })
     }
 

@@ -97,15 +97,14 @@ pub(crate) fn read(source: &Source, file: usize, format: Format, findings: &mut 
     }
     let crontab = Crontab::parse(source, format);
     if let Some(entry) = crontab.entries.get(MAX_JOBS) {
-        let place = line_place(file, &line_starts(source), entry.line_number);
+        let place = line_place(file, source, entry.line_number);
         findings.problem(&place, format!("a job file has at most {MAX_JOBS} jobs, and this is one more"));
         return Vec::new();
     }
     let (mut jobs, faulty) =
         definition::jobs(&crontab, source.name(), &TimeZone::UTC, &Habits::default(), &mut Budget::default());
-    let starts = line_starts(source);
     for problem in crontab.problems.iter().chain(&faulty) {
-        findings.fault(&line_place(file, &starts, problem.line_number), problem.fault.clone());
+        findings.fault(&line_place(file, source, problem.line_number), problem.fault.clone());
     }
     names::choose(&mut jobs, source.name(), &mut Default::default());
     let delays = settings(source, file, findings);
@@ -114,7 +113,7 @@ pub(crate) fn read(source: &Source, file: usize, format: Format, findings: &mut 
     let mut facts = Vec::new();
     for placed in &jobs {
         let Some(entry) = entries.remove(&placed.line_number) else { continue };
-        let place = line_place(file, &starts, placed.line_number);
+        let place = line_place(file, source, placed.line_number);
         let mut job = facts_of(placed, entry, place, findings);
         let delay = delays.range(..placed.line_number).next_back().map(|(_, delay)| *delay);
         if let Some(delay) = delay.filter(|delay| !delay.is_zero() && job.policies.jitter.is_zero()) {
@@ -169,17 +168,14 @@ const OWN_SETTINGS: [&str; 5] = ["MAILTO", "SENDMAIL", "CRON_TZ", "RANDOM_DELAY"
 fn settings(source: &Source, file: usize, findings: &mut Findings) -> BTreeMap<usize, Duration> {
     let mut delays = BTreeMap::new();
     let mut read = Settings::default();
-    let mut start = 0;
     for line in source.lines() {
-        let place = Place { file, span: start..start + line.bytes.len() };
-        start += line.bytes.len() + ending(source.bytes(), start + line.bytes.len());
         let Ok(text) = std::str::from_utf8(line.bytes) else { continue };
         let text = text.trim_start();
         if text.starts_with('#') {
             continue;
         }
         let Ok(setting) = mainspring_file::crontab::environment::Setting::parse(text) else { continue };
-        let value = PlacedText { text: setting.value, place };
+        let value = PlacedText { text: setting.value, place: line_place(file, source, line.number) };
         read_key(SETTING_KEYS, &setting.name, &value.place, &mut read, &value);
         delays.insert(line.number, read.said);
     }
@@ -187,28 +183,6 @@ fn settings(source: &Source, file: usize, findings: &mut Findings) -> BTreeMap<u
     delays
 }
 
-/// How many bytes the line end at an offset has.
-fn ending(bytes: &[u8], offset: usize) -> usize {
-    match &bytes[offset.min(bytes.len())..] {
-        [b'\r', b'\n', ..] => 2,
-        [b'\n', ..] => 1,
-        _ => 0,
-    }
-}
-
-/// Where the lines start, and the end.
-fn line_starts(source: &Source) -> Vec<(usize, usize)> {
-    let mut start = 0;
-    let mut all = Vec::new();
-    for line in source.lines() {
-        let end = start + line.bytes.len();
-        all.push((start, end));
-        start = end + ending(source.bytes(), end);
-    }
-    all
-}
-
-fn line_place(file: usize, starts: &[(usize, usize)], number: usize) -> Place {
-    let (start, end) = starts.get(number.saturating_sub(1)).copied().unwrap_or_default();
-    Place { file, span: start..end }
+fn line_place(file: usize, source: &Source, number: usize) -> Place {
+    Place { file, span: source.line_span(number.max(1)).unwrap_or_default() }
 }

@@ -60,12 +60,12 @@ const ROWS: [Row; 12] = [
     // of the kernel may have 32 bits.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_777,
+        lines: 11_775,
         goal: 6_800,
         assertions: 17,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows.
-    Row { crates: &["mainspring-import"], lines: 3_655, goal: 3_600, assertions: 4 },
+    Row { crates: &["mainspring-import"], lines: 3_633, goal: 3_600, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
         lines: 4_729,
