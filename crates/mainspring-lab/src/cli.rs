@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::case::{Case, Workload};
-use crate::generate::KindOfTrace;
 
 /// Measures timer queues: ours, the libraries people use instead, and the floor beneath them all.
 #[derive(Debug, Parser)]
@@ -18,8 +17,7 @@ use crate::generate::KindOfTrace;
   mainspring-lab run --scaling                   cost against N, from a thousand timers to ten million
   mainspring-lab goals --workloads W1,W3         are the goals of these met?
   mainspring-lab report lab-results              plots and a page of what a run found
-  mainspring-lab generate-trace requests --out requests.trace
-  mainspring-lab advise requests.trace           which queue suits a program with such timers?
+  mainspring-lab advise program.trace            which queue suits a program with such timers?
   mainspring-lab explain W3                      what the workload is
 
 Build with --release; let nothing else run on the machine.
@@ -58,8 +56,6 @@ pub enum Command {
     ///
     /// A `mainspring::trace::Recorder` around a program's queue makes such a trace.
     Advise(AdviseArgs),
-    /// Writes a made-up trace of a typical program.
-    GenerateTrace(GenerateArgs),
     /// Replays a trace through one queue in this process: what `advise` starts for each.
     #[command(hide = true)]
     Replay {
@@ -161,17 +157,6 @@ pub struct AdviseArgs {
     /// The file of the trace.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-}
-
-/// What `generate-trace` takes.
-#[derive(Clone, Debug, Args)]
-pub struct GenerateArgs {
-    /// Which program.
-    #[arg(value_enum)]
-    pub kind: KindOfTrace,
-    /// The file to write; standard output if none is named.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
 }
 
 fn parse_workload(text: &str) -> Result<Workload, String> {

@@ -38,7 +38,6 @@ pub fn execute(command: Command) -> Result<ExitCode, Box<dyn Error>> {
         Command::Soak(arguments) => soak::run(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments),
-        Command::GenerateTrace(arguments) => advise::generate_trace(&arguments),
         Command::Replay { subject, trace } => advise::replay_here(&subject, &trace),
         Command::List => {
             print!("{}", list::text());

@@ -60,8 +60,6 @@ pub mod goals;
 
 pub mod report;
 
-pub mod generate;
-
 pub mod advise;
 
 pub mod soak;

@@ -1,11 +1,12 @@
-//! All queues make the same of a trace.
+//! All queues make the same of a trace, and typical programs are told apart by their features.
 
-use mainspring_lab::advise::{Outcome, replay};
+use mainspring_lab::advise::{Features, Outcome, replay};
 use mainspring_lab::case::Failure;
-use mainspring_lab::generate::{KindOfTrace, generate};
 use mainspring_lab::subjects::queues;
 
 use mainspring::trace::Trace;
+
+use crate::generate::{KindOfTrace, generate};
 
 fn replay_all(trace: &Trace) -> Vec<(&'static str, Outcome)> {
     let outcome = |subject: mainspring_lab::subject::Subject| {
@@ -48,4 +49,17 @@ fn a_replay_goes_by_deadlines_and_leaves_out_what_the_trace_did_not_schedule() {
         // 7 is due at 10, before its cancel at 15: in a replay it fires.
         assert_eq!(outcome.fired_count, 2, "{name}");
     }
+}
+
+#[test]
+fn features_tell_typical_programs_apart() {
+    let requests = Features::of(&generate(KindOfTrace::Requests));
+    assert!(requests.cancelled_share > 0.95, "{requests:?}");
+    assert!(requests.same_delay_share > 0.99);
+    let keep_alive = Features::of(&generate(KindOfTrace::KeepAlive));
+    assert!(keep_alive.reset_share > 0.9, "{keep_alive:?}");
+    assert!(keep_alive.later_share > 0.9);
+    let cache = Features::of(&generate(KindOfTrace::Cache));
+    assert!(cache.same_delay_share < 0.01, "{cache:?}");
+    assert!(cache.cancelled_share < 0.2);
 }

@@ -1,6 +1,7 @@
 //! The lab from outside.
 
 mod advice;
+mod generate;
 mod report;
 mod results;
 mod subjects;

@@ -62,22 +62,3 @@ impl Features {
         features
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Features;
-    use crate::generate::{KindOfTrace, generate};
-
-    #[test]
-    fn features_tell_typical_programs_apart() {
-        let requests = Features::of(&generate(KindOfTrace::Requests));
-        assert!(requests.cancelled_share > 0.95, "{requests:?}");
-        assert!(requests.same_delay_share > 0.99);
-        let keep_alive = Features::of(&generate(KindOfTrace::KeepAlive));
-        assert!(keep_alive.reset_share > 0.9, "{keep_alive:?}");
-        assert!(keep_alive.later_share > 0.9);
-        let cache = Features::of(&generate(KindOfTrace::Cache));
-        assert!(cache.same_delay_share < 0.01, "{cache:?}");
-        assert!(cache.cancelled_share < 0.2);
-    }
-}

@@ -1,4 +1,4 @@
-//! `lab advise` and `lab generate-trace`.
+//! `lab advise`.
 //!
 //! Cost: three replays of the trace a queue. It does not change the trace.
 
@@ -12,24 +12,10 @@ use mainspring::trace::Trace;
 
 use crate::advise::{Features, Outcome, replay, sentences};
 use crate::case::Failure;
-use crate::cli::{AdviseArgs, GenerateArgs};
-use crate::generate::generate;
+use crate::cli::AdviseArgs;
 use crate::process;
 use crate::subjects::{named, queues};
 use crate::table::{align, group, three_digits};
-
-/// `lab generate-trace`.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn generate_trace(arguments: &GenerateArgs) -> Result<ExitCode, Box<dyn Error>> {
-    let text = generate(arguments.kind).to_string();
-    match &arguments.out {
-        Some(path) => fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?,
-        None => print!("{text}"),
-    }
-    Ok(ExitCode::SUCCESS)
-}
 
 /// Reads a trace.
 ///
