@@ -126,8 +126,8 @@ pub trait EngineSubject: Send + Sync + 'static {
     /// that were counted twice.
     const CANCEL_TELLS: bool;
 
-    /// Lets the calling thread, the `number`th, take part.
-    fn enter(&self, number: u64) -> Self::Local;
+    /// Lets the calling thread take part.
+    fn enter(&self) -> Self::Local;
 
     /// Adds a timer.
     ///
@@ -143,12 +143,6 @@ pub trait EngineSubject: Send + Sync + 'static {
     /// # Errors
     /// The engine does not take it, or the timer has fired.
     fn reset(&self, local: &mut Self::Local, key: Self::Key, delay: Duration) -> Result<Self::Key, Failure>;
-
-    /// Waits until what the calling thread asked for has been done, where calls are only messages: an answer
-    /// that no thread waits for is no work done.
-    fn flush(&self, local: &mut Self::Local) {
-        let _ = local;
-    }
 
     /// Adds a timer that is never cancelled, as a program would that only waits for it.
     ///

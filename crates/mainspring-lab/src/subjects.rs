@@ -14,7 +14,6 @@ pub mod fronts;
 pub mod futures_delay;
 pub mod go;
 pub mod hash_wheel;
-pub mod hash_wheel_thread;
 pub mod heap_lazy;
 pub mod heap_positions;
 pub mod locked;
@@ -56,13 +55,12 @@ pub fn all() -> Vec<Subject> {
     subjects.extend(fronts::subjects());
     subjects.extend(presets::subjects());
     subjects.extend(locked::subjects());
-    subjects.extend(tokio_runtime::subjects());
     subjects.extend([
+        tokio_runtime::subject(),
         tokio_interval::subject(),
         pingora::subject(),
         async_io_timer::subject(),
         futures_delay::subject(),
-        hash_wheel_thread::subject(),
     ]);
     subjects.extend(go::subjects());
     subjects

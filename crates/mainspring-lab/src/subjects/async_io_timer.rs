@@ -36,7 +36,7 @@ impl EngineSubject for AsyncIo {
     const CANCEL_TELLS: bool = false;
     const FORGETS_LAUNCHED: bool = false;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Self::Key, Failure> {
         Ok(begin(Timer::after(delay), &self.waker))

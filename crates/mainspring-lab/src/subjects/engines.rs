@@ -57,14 +57,10 @@ const WORKER_COUNT: usize = 2;
 /// The least timer slack that a kernel knows: sleeps end as soon as they can.
 const SLACK: Duration = Duration::from_nanos(1);
 
-/// For how long the one that spins does so before each deadline.
-const SPIN: Duration = Duration::from_micros(60);
-
 /// The table of our engines.
 pub fn subjects() -> Vec<Subject> {
     let coarse = Monotonic::new;
     let thrifty = || Monotonic::with_resolution(THRIFTY_TICK);
-    let spinning = || precise_clock().with_spin(SPIN);
     let exact = Duration::ZERO;
     vec![
         engine(DEFAULT, "the default engine: striped, ticks of 1 ms", coarse, exact, striped),
@@ -73,7 +69,6 @@ pub fn subjects() -> Vec<Subject> {
         engine(PER_WORKER, "per worker, 2 workers, ticks of 1 ms", coarse, exact, per_worker),
         engine(POLL, "the loop for sockets and timers, ticks of 1 ms", coarse, exact, poll),
         engine(PRECISE, "striped, ticks of 10 us, a slack of 1 ns", precise_clock, exact, striped),
-        engine("engine-spinning", "the same, spinning for the last 60 us", spinning, exact, striped),
         engine(THRIFTY, "striped, ticks of 83.3 us, a tolerance of 250 us", thrifty, TOLERANCE, striped),
     ]
 }
@@ -154,7 +149,7 @@ impl EngineSubject for RunningEngine {
 
     const CANCEL_TELLS: bool = true;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     #[inline(always)]
     fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<TimerId, Failure> {

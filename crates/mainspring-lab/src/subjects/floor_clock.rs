@@ -28,9 +28,6 @@ use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 use crate::workload;
 
-/// The floor of the default engine.
-pub const COARSE: &str = "floor-1ms";
-
 /// The floor of the precise engine.
 pub const PRECISE: &str = "floor-precise-10us";
 
@@ -38,11 +35,11 @@ pub const PRECISE: &str = "floor-precise-10us";
 pub const THRIFTY: &str = "floor-thrifty-250us";
 
 /// The subjects.
-pub fn subjects() -> [Subject; 3] {
+pub fn subjects() -> [Subject; 2] {
     let thrifty = || Monotonic::with_resolution(THRIFTY_TICK);
+    let about = "a loop over a sorted array, ticks of 10 us, a slack of 1 ns";
     [
-        floor(COARSE, "a loop over a sorted array, ticks of 1 ms", Monotonic::new, Duration::ZERO),
-        floor(PRECISE, "the same, ticks of 10 us, a slack of 1 ns", precise_clock, Duration::ZERO),
+        floor(PRECISE, about, precise_clock, Duration::ZERO),
         floor(THRIFTY, "the same, ticks of 83.3 us, a tolerance of 250 us", thrifty, TOLERANCE),
     ]
 }
@@ -108,7 +105,7 @@ impl EngineSubject for Loop {
 
     const CANCEL_TELLS: bool = false;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     fn schedule(&self, (): &mut (), _: Duration, _: u64) -> Result<(), Failure> {
         Err(Failure::Unable("a loop over a sorted array takes its timers in the beginning".to_owned()))

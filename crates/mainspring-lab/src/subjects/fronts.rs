@@ -90,7 +90,7 @@ impl EngineSubject for ByCallbacks {
 
     const CANCEL_TELLS: bool = true;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     #[inline]
     fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<callback::Timer, Failure> {
@@ -127,7 +127,7 @@ impl EngineSubject for BySleeps {
     const CANCEL_TELLS: bool = false;
     const FORGETS_LAUNCHED: bool = false;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     #[inline]
     fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Pin<Box<Sleep>>, Failure> {
@@ -168,7 +168,7 @@ impl EngineSubject for ByChannels {
     const CANCEL_TELLS: bool = true;
     const FORGETS_LAUNCHED: bool = false;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     #[inline]
     fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<channel::ChannelTimer, Failure> {

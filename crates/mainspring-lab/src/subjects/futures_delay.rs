@@ -37,7 +37,7 @@ impl EngineSubject for FuturesTimer {
     const CANCEL_TELLS: bool = false;
     const FORGETS_LAUNCHED: bool = false;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Self::Key, Failure> {
         Ok(begin(Delay::new(delay), &self.waker))

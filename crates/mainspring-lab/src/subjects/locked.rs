@@ -12,7 +12,6 @@ use mainspring_queue::wheel::Chunked;
 
 use super::heap_lazy::HeapLazy;
 use super::queues::ContractQueue;
-use super::slab_wheel::SlabWheel;
 use crate::api::{EngineSubject, QueueSubject};
 use crate::case::Failure;
 use crate::subject::{Kind, Subject};
@@ -21,13 +20,10 @@ use crate::subject::{Kind, Subject};
 pub const STD_HEAP: &str = "mutex-std-heap";
 
 /// The subjects.
-pub fn subjects() -> [Subject; 3] {
+pub fn subjects() -> [Subject; 2] {
     [
         Subject::engine(STD_HEAP, Kind::Std, "std-heap-lazy behind a mutex, no clock", |_| {
             Ok(LockedQueue(Mutex::new(HeapLazy::default())))
-        }),
-        Subject::engine("mutex-slab-wheel", Kind::Library, "slab-wheel behind a mutex, no clock", |_| {
-            Ok(LockedQueue(Mutex::new(SlabWheel::new())))
         }),
         Subject::engine("mutex-chunked", Kind::Ours, "wheel::Chunked behind a mutex, no clock", |_| {
             Ok(LockedQueue(Mutex::new(ContractQueue(Chunked::new()))))
@@ -49,7 +45,7 @@ where
     const CANCEL_TELLS: bool = true;
     const HAS_CLOCK: bool = false;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     #[inline(always)]
     fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<S::Key, Failure> {

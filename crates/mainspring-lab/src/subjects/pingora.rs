@@ -47,7 +47,7 @@ impl EngineSubject for Pingora {
     const CANCEL_TELLS: bool = false;
     const FORGETS_LAUNCHED: bool = false;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Sleep, Failure> {
         Ok(begin(sleep(delay), &self.waker))

@@ -23,7 +23,7 @@ pub fn subject() -> Subject {
 }
 
 /// The wheel, and where its time starts.
-pub struct SlabWheel {
+struct SlabWheel {
     wheel: TimingWheel<u64, Millis>,
     start: Instant,
     fired: Vec<(Key, u64)>,
@@ -32,7 +32,7 @@ pub struct SlabWheel {
 
 impl SlabWheel {
     /// Makes an empty one at tick 0.
-    pub fn new() -> SlabWheel {
+    fn new() -> SlabWheel {
         let start = stopwatch::instant();
         SlabWheel { wheel: TimingWheel::starting_at(start), start, fired: Vec::new(), now: 0 }
     }
@@ -40,12 +40,6 @@ impl SlabWheel {
     #[inline]
     fn at(&self, tick: u64) -> Instant {
         self.start + Duration::from_millis(tick)
-    }
-}
-
-impl Default for SlabWheel {
-    fn default() -> SlabWheel {
-        SlabWheel::new()
     }
 }
 

@@ -49,7 +49,7 @@ impl EngineSubject for TokioInterval {
 
     const CANCEL_TELLS: bool = false;
 
-    fn enter(&self, _: u64) -> EnterGuard<'static> {
+    fn enter(&self) -> EnterGuard<'static> {
         self.runtime.enter()
     }
 

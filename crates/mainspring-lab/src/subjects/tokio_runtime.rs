@@ -1,11 +1,9 @@
-//! tokio's sleeps by the real clock, on a current-thread runtime and on two workers.
+//! tokio's sleeps by the real clock, on two workers.
 //!
 //! ```text
 //!   schedule   Box::pin(sleep), polled once inside the runtime's context     cancel    drop
 //!   launch     a task: sleep_until(at).await, then fire
 //! ```
-//!
-//! The current-thread runtime has a thread that does nothing but run it; other threads enter its context.
 //!
 //! Cost: that of tokio. Sleeps without tasks, where a task is not what is measured, are in its favour.
 //!
@@ -13,11 +11,9 @@
 //!
 //! Source: <https://docs.rs/tokio>.
 
-use std::future::pending;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, EnterGuard, Runtime};
@@ -32,37 +28,19 @@ use crate::subject::{Kind, Subject};
 /// tokio with as many workers as the reference machine has cores, which the goal of W5 names.
 pub const TWO_WORKERS: &str = "tokio-2-workers";
 
-/// The subjects.
-pub fn subjects() -> [Subject; 2] {
-    [
-        Subject::engine(
-            "tokio-1-thread",
-            Kind::Library,
-            "tokio 1.54, sleep, current-thread runtime",
-            |recorder| {
-                let runtime = leak(Builder::new_current_thread().enable_time().build())?;
-                let thread = thread::Builder::new().name("tokio".to_owned());
-                let spawned = thread.spawn(|| runtime.block_on(pending::<()>()));
-                spawned.map_err(|error| Failure::Wrong(format!("its thread did not start: {error}")))?;
-                Ok(Tokio { runtime, waker: counting_waker(&recorder), recorder })
-            },
-        ),
-        Subject::engine(TWO_WORKERS, Kind::Library, "tokio 1.54, sleep, two workers", |recorder| {
-            Ok(Tokio { runtime: two_workers()?, waker: counting_waker(&recorder), recorder })
-        }),
-    ]
+/// The subject.
+pub fn subject() -> Subject {
+    Subject::engine(TWO_WORKERS, Kind::Library, "tokio 1.54, sleep, two workers", |recorder| {
+        Ok(Tokio { runtime: two_workers()?, waker: counting_waker(&recorder), recorder })
+    })
 }
 
-/// A runtime with two workers.
+/// A runtime with two workers, which lives as long as the process: that measures one case.
 ///
 /// # Errors
 /// The operating system would not start a thread.
 pub fn two_workers() -> Result<&'static Runtime, Failure> {
-    leak(Builder::new_multi_thread().worker_threads(2).enable_time().build())
-}
-
-/// A runtime that lives as long as the process, which measures one case.
-fn leak(built: std::io::Result<Runtime>) -> Result<&'static Runtime, Failure> {
+    let built = Builder::new_multi_thread().worker_threads(2).enable_time().build();
     let runtime = built.map_err(|error| Failure::Wrong(format!("the runtime did not start: {error}")))?;
     Ok(Box::leak(Box::new(runtime)))
 }
@@ -79,7 +57,7 @@ impl EngineSubject for Tokio {
 
     const CANCEL_TELLS: bool = false;
 
-    fn enter(&self, _: u64) -> EnterGuard<'static> {
+    fn enter(&self) -> EnterGuard<'static> {
         self.runtime.enter()
     }
 

@@ -67,7 +67,7 @@ pub fn measure_engine<S: EngineSubject>(case: &Case, subject: &S, recorder: &Rec
     if !S::HAS_CLOCK {
         return Err(Failure::Unable("it has no clock".to_owned()));
     }
-    let mut local = subject.enter(0);
+    let mut local = subject.enter();
     let lead = if case.size < 1_000 { LEAD_SHORT } else { LEAD };
     let moment = stopwatch::instant() + lead;
     let mut keys = Vec::with_capacity(case.size as usize);

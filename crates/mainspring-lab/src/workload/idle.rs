@@ -45,7 +45,7 @@ pub enum Crowd {
 /// The subject cannot do it.
 pub fn measure<S: EngineSubject>(case: &Case, subject: &S, crowd: Crowd) -> Measurement {
     let mut random = Random::new(case.seed);
-    let mut local = subject.enter(0);
+    let mut local = subject.enter();
     let mut keys = Vec::with_capacity(case.size as usize);
     let waiting_count = if crowd == Crowd::Waits { case.size } else { 1 };
     for _ in 0..waiting_count {
@@ -58,7 +58,6 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, crowd: Crowd) -> Meas
             let key = subject.schedule(&mut local, delay, UNTIMED)?;
             subject.cancel(&mut local, key);
         }
-        subject.flush(&mut local);
     }
     let begin = stopwatch::instant() + SETTLE;
     stopwatch::sleep_until(begin);

@@ -53,7 +53,7 @@ pub const QUANTILES: [(f64, &str); 10] = [
 /// The subject cannot do it, or answered wrongly.
 pub fn measure<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
     let mut random = Random::new(case.seed);
-    let mut local = subject.enter(0);
+    let mut local = subject.enter();
     let (lead_ns, span_ns) = (LEAD.as_nanos() as u64, SPAN.as_nanos() as u64);
     for _ in 0..case.size {
         let payload = lead_ns + random.below(span_ns);

@@ -107,7 +107,7 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
     ) -> Result<Crowd<'a, S>, Failure> {
         let mut crowd = Crowd {
             subject,
-            local: subject.enter(0),
+            local: subject.enter(),
             random: Random::new(case.seed),
             live: Vec::with_capacity(case.size as usize),
             oldest: 0,
@@ -136,7 +136,6 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
             self.oldest = if self.oldest + 1 == size { 0 } else { self.oldest + 1 };
         }
         self.scheduled_count += step_count;
-        self.subject.flush(&mut self.local);
         Ok(())
     }
 
@@ -148,7 +147,6 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
                 *place = Some(self.subject.reset(&mut self.local, key, FIXED_DELAY)?);
             }
         }
-        self.subject.flush(&mut self.local);
         Ok(())
     }
 

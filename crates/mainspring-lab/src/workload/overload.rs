@@ -112,7 +112,7 @@ fn work<S: EngineSubject>(
     number: u64,
     shared: &Shared,
 ) -> Result<(), Failure> {
-    let mut local = subject.enter(number);
+    let mut local = subject.enter();
     let mut random = Random::new(case.seed * 1_000 + number);
     while !shared.is_over.load(Ordering::Relaxed) {
         let mut call_ns_max = 0.0_f64;

@@ -106,18 +106,16 @@ impl<'a, S: EngineSubject> Thread<'a, S> {
     ) -> Result<Tally, Failure> {
         let mut thread = Thread {
             subject,
-            local: subject.enter(number),
+            local: subject.enter(),
             random: Random::new(case.seed * 1_000 + number),
             live: Vec::with_capacity(case.size as usize),
             places,
             tally: Tally::default(),
         };
         let filled = thread.fill(case.size).and_then(|()| thread.run(WARM_UP_STEP_COUNT.min(case.size)));
-        subject.flush(&mut thread.local);
         // Whatever happened, the others wait for all of us.
         barrier.wait();
         let run = filled.and_then(|()| thread.run_for_a_while(case.size));
-        subject.flush(&mut thread.local);
         barrier.wait();
         run?;
         for key in mem::take(&mut thread.live) {
@@ -177,7 +175,7 @@ fn check<S: EngineSubject>(
     tallies: &[Tally],
     places: Places<S::Key>,
 ) -> Result<(), Failure> {
-    let mut local = subject.enter(tallies.len() as u64);
+    let mut local = subject.enter();
     let mut cancelled_count: u64 = tallies.iter().map(|tally| tally.cancelled_count).sum();
     for place in places {
         if let Some(key) = place.into_inner().unwrap_or_else(PoisonError::into_inner) {

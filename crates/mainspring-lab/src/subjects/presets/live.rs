@@ -43,7 +43,7 @@ impl EngineSubject for Live {
 
     const CANCEL_TELLS: bool = true;
 
-    fn enter(&self, _: u64) {}
+    fn enter(&self) {}
 
     #[inline]
     fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<TimerId, Failure> {
