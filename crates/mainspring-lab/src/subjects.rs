@@ -4,21 +4,19 @@
 //!
 //! Cost: none. It does not measure: each [`Subject`] does.
 
-pub mod async_io_timer;
 pub mod btree;
 pub mod delay_queue;
 pub mod engines;
 pub mod floor;
 pub mod floor_clock;
 pub mod fronts;
-pub mod futures_delay;
 pub mod go;
 pub mod hash_wheel;
 pub mod heap_lazy;
 pub mod heap_positions;
 pub mod locked;
 pub mod nexus;
-pub mod pingora;
+pub mod polled_futures;
 pub mod presets;
 pub mod queues;
 pub mod slab;
@@ -55,13 +53,8 @@ pub fn all() -> Vec<Subject> {
     subjects.extend(fronts::subjects());
     subjects.extend(presets::subjects());
     subjects.extend(locked::subjects());
-    subjects.extend([
-        tokio_runtime::subject(),
-        tokio_interval::subject(),
-        pingora::subject(),
-        async_io_timer::subject(),
-        futures_delay::subject(),
-    ]);
+    subjects.extend([tokio_runtime::subject(), tokio_interval::subject()]);
+    subjects.extend(polled_futures::subjects());
     subjects.extend(go::subjects());
     subjects
 }

@@ -1,0 +1,119 @@
+//! Sleeps of libraries as futures, polled once, by the real clock.
+//!
+//! | subject | behind it | a reset |
+//! |---|---|---|
+//! | `pingora-timeout` | slots of 10 ms that the timers of a thread share, and a thread | makes another |
+//! | `async-io` | a map behind a lock, and a thread that waits | moves it |
+//! | `futures-timer` | a heap behind a lock, and a thread that waits | moves it |
+//!
+//! Cost: that of the crate. A call is a call: each subject is a type of its own.
+//!
+//! They do not run by virtual time, so the workloads on one thread are not for them. Those of pingora-timeout
+//! are late by up to 10 ms and 10 more, and give no memory of a slot back before its time.
+//!
+//! Source: <https://docs.rs/pingora-timeout>, <https://docs.rs/async-io>, <https://docs.rs/futures-timer>.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use async_io::Timer;
+use futures_timer::Delay;
+use pingora_timeout::sleep;
+
+use super::waking::{LaunchedFutures, begin, counting_waker};
+use crate::api::EngineSubject;
+use crate::case::Failure;
+use crate::stopwatch;
+use crate::subject::{Kind, Subject};
+
+/// The subjects.
+pub fn subjects() -> [Subject; 3] {
+    [
+        subject(
+            "pingora-timeout",
+            "the crate pingora-timeout 0.9: sleep",
+            sleep,
+            |at| sleep(until(at)),
+            |key, delay, waker| {
+                drop(key);
+                begin(sleep(delay), waker)
+            },
+        ),
+        subject("async-io", "the crate async-io 2.6: Timer", Timer::after, Timer::at, |mut key, delay, _| {
+            key.as_mut().set_after(delay);
+            key
+        }),
+        subject(
+            "futures-timer",
+            "the crate futures-timer 3.0: Delay",
+            Delay::new,
+            |at| Delay::new(until(at)),
+            |mut key, delay, _| {
+                key.as_mut().reset(delay);
+                key
+            },
+        ),
+    ]
+}
+
+fn until(at: Instant) -> Duration {
+    at.saturating_duration_since(stopwatch::instant())
+}
+
+/// A subject whose futures end after a delay, end at a time, and are moved like this.
+fn subject<F: Future + Send + 'static>(
+    name: &'static str,
+    about: &'static str,
+    after: impl Fn(Duration) -> F + Copy + Send + Sync + 'static,
+    at: impl Fn(Instant) -> F + Copy + Send + Sync + 'static,
+    reset: impl Fn(Pin<Box<F>>, Duration, &Waker) -> Pin<Box<F>> + Copy + Send + Sync + 'static,
+) -> Subject {
+    Subject::engine(name, Kind::Library, about, move |recorder| {
+        let waker = counting_waker(&recorder);
+        Ok(PolledFutures { after, at, reset, waker, launched: LaunchedFutures::new(recorder) })
+    })
+}
+
+struct PolledFutures<F, A, T, R> {
+    after: A,
+    at: T,
+    reset: R,
+    waker: Waker,
+    launched: LaunchedFutures<F>,
+}
+
+impl<F, A, T, R> EngineSubject for PolledFutures<F, A, T, R>
+where
+    F: Future + Send + 'static,
+    A: Fn(Duration) -> F + Send + Sync + 'static,
+    T: Fn(Instant) -> F + Send + Sync + 'static,
+    R: Fn(Pin<Box<F>>, Duration, &Waker) -> Pin<Box<F>> + Send + Sync + 'static,
+{
+    type Key = Pin<Box<F>>;
+    type Local = ();
+
+    const CANCEL_TELLS: bool = false;
+    const FORGETS_LAUNCHED: bool = false;
+
+    fn enter(&self) {}
+
+    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Self::Key, Failure> {
+        Ok(begin((self.after)(delay), &self.waker))
+    }
+
+    fn cancel(&self, (): &mut (), key: Self::Key) -> bool {
+        drop(key);
+        true
+    }
+
+    fn reset(&self, (): &mut (), key: Self::Key, delay: Duration) -> Result<Self::Key, Failure> {
+        Ok((self.reset)(key, delay, &self.waker))
+    }
+
+    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
+        self.launched.launch((self.at)(at), payload);
+        Ok(())
+    }
+}
