@@ -146,9 +146,6 @@ pub struct ReportArgs {
     /// The folder that a run wrote.
     #[arg(value_name = "DIR", default_value = "lab-results")]
     pub folder: PathBuf,
-    /// Prints tables in Markdown instead, to paste.
-    #[arg(long)]
-    pub markdown: bool,
 }
 
 /// What `advise` takes.

@@ -1,4 +1,4 @@
-//! Results as tables of text: one per workload and size, or in Markdown.
+//! Results as tables of text: one per workload and size.
 //!
 //! ```text
 //!   W1  N = 1,000,000    pair_ns
@@ -150,22 +150,6 @@ pub fn align(lines: &[Vec<String>]) -> String {
         }
         text += row.trim_end();
         text.push('\n');
-    }
-    text
-}
-
-/// As Markdown, to paste.
-pub fn markdown(table: &Table) -> String {
-    let mut text = format!(
-        "| {} | {} |\n|---|{}\n",
-        table.title(),
-        table.metrics.join(" | "),
-        "---|".repeat(table.metrics.len())
-    );
-    for (subject, row) in &table.rows {
-        let cells: Vec<String> =
-            row.iter().map(|cell| cell.as_ref().map_or("-".to_owned(), cell_text)).collect();
-        let _ = writeln!(text, "| {subject} | {} |", cells.join(" | "));
     }
     text
 }

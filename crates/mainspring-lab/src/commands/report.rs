@@ -1,4 +1,4 @@
-//! `lab report`: plots and a page from the results of a run; with `--markdown` tables to paste.
+//! `lab report`: plots and a page from the results of a run.
 //!
 //! Cost: a second. It does not measure.
 
@@ -12,7 +12,6 @@ use crate::machine::Machine;
 use crate::report::page::{Section, Topic, html};
 use crate::report::{beside, section};
 use crate::results::Results;
-use crate::table;
 
 /// The name of the page.
 const PAGE_FILE: &str = "report.html";
@@ -25,14 +24,6 @@ pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Box<dyn Error>> {
     let folder = &arguments.folder;
     let results = Results::load(folder)?;
     let machine = Machine::load(folder);
-    if arguments.markdown {
-        let sentence = machine.as_ref().map_or("The machine is not known.".to_owned(), Machine::sentence);
-        println!("{sentence}\n");
-        for table in table::tables(&results) {
-            println!("{}", table::markdown(&table));
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
     let measured =
         |workload: &Workload| results.records.iter().any(|record| record.case.workload == *workload);
     let workloads = Workload::ALL.into_iter().filter(measured).map(|workload| {
