@@ -65,24 +65,6 @@ impl Workload {
         Workload::W10,
     ];
 
-    /// Its name, as in tables and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Workload::W1 => "W1",
-            Workload::W1b => "W1b",
-            Workload::W2 => "W2",
-            Workload::W3 => "W3",
-            Workload::W4 => "W4",
-            Workload::W5 => "W5",
-            Workload::W6 => "W6",
-            Workload::W7 => "W7",
-            Workload::W7b => "W7b",
-            Workload::W8 => "W8",
-            Workload::W9 => "W9",
-            Workload::W10 => "W10",
-        }
-    }
-
     /// Whether it can only be done by the real clock or on several threads.
     pub const fn is_real_time(self) -> bool {
         matches!(self, Workload::W5 | Workload::W6 | Workload::W7 | Workload::W7b | Workload::W10)
@@ -105,13 +87,14 @@ impl Workload {
 
     /// The workload of that name, whatever its case.
     pub fn named(name: &str) -> Option<Workload> {
-        Workload::ALL.into_iter().find(|workload| workload.name().eq_ignore_ascii_case(name))
+        Workload::ALL.into_iter().find(|workload| workload.to_string().eq_ignore_ascii_case(name))
     }
 }
 
 impl fmt::Display for Workload {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
+        // A variant is called as in tables and on the command line.
+        formatter.pad(&format!("{self:?}"))
     }
 }
 

@@ -157,7 +157,7 @@ pub struct AdviseArgs {
 }
 
 fn parse_workload(text: &str) -> Result<Workload, String> {
-    let names = Workload::ALL.map(Workload::name).join(", ");
+    let names = Workload::ALL.map(|workload| workload.to_string()).join(", ");
     Workload::named(text).ok_or_else(|| format!("the workloads are {names}"))
 }
 

@@ -30,10 +30,10 @@ pub enum Topic {
 }
 
 impl Topic {
-    fn name(self) -> &'static str {
+    fn name(self) -> String {
         match self {
-            Topic::Workload(workload) => workload.name(),
-            Topic::Presets => "presets",
+            Topic::Workload(workload) => workload.to_string(),
+            Topic::Presets => "presets".to_owned(),
         }
     }
 

@@ -63,7 +63,7 @@ fn measure(case: &Case, timer: Timer) -> Measurement {
     }
     let program = built()?;
     let output = Command::new(&program)
-        .args([if timer == Timer::Channel { "channel" } else { "func" }, case.workload.name()])
+        .args([if timer == Timer::Channel { "channel" } else { "func" }, &case.workload.to_string()])
         .args([case.size, u64::from(case.thread_count), case.seed].map(|number| number.to_string()))
         .output()
         .map_err(|error| Failure::Unable(format!("{}: {error}", program.display())))?;
