@@ -10,7 +10,7 @@
 //!
 //! Cost: a line per figure. It does not keep sums: medians are worked out when they are needed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -94,24 +94,12 @@ impl Results {
 
     /// All subjects with figures, in the order in which they were first measured.
     pub fn subjects(&self) -> Vec<String> {
-        let mut subjects: Vec<String> = Vec::new();
-        for record in &self.records {
-            if !subjects.contains(&record.subject) {
-                subjects.push(record.subject.clone());
-            }
-        }
-        subjects
+        distinct(self.records.iter().map(|record| &record.subject))
     }
 
     /// All metrics, in the order in which they were first noted.
     pub fn metrics(&self) -> Vec<String> {
-        let mut metrics: Vec<String> = Vec::new();
-        for record in &self.records {
-            if !metrics.contains(&record.figure.metric) {
-                metrics.push(record.figure.metric.clone());
-            }
-        }
-        metrics
+        distinct(self.records.iter().map(|record| &record.figure.metric))
     }
 
     /// Who was not measured at a workload for which reason: most reasons are many subjects'.
@@ -163,6 +151,12 @@ impl Results {
         let text = fs::read_to_string(&path).unwrap_or_else(|_| SKIPPED_HEADER.to_owned());
         Ok(Results { records, skipped: rows(&path, &text, SKIPPED_HEADER, parse_skipped)? })
     }
+}
+
+/// Words, each where it comes first.
+fn distinct<'r>(words: impl Iterator<Item = &'r String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    words.filter(|word| seen.insert(*word)).cloned().collect()
 }
 
 fn cell_of(record: &Record) -> Cell {

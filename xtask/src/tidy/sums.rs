@@ -98,7 +98,7 @@ const ROWS: [Row; 12] = [
     // The library of jobs and the program are compiled for macOS, with a compiler of C for it. A provider of
     // identities is installed from npm. By 11: the same for Linux on ARM.
     // By 31: what breaks callers is named by cargo-semver-checks.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_368, goal: 7_000, assertions: 0 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_278, goal: 7_000, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.
