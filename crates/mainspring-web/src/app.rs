@@ -43,7 +43,7 @@ use crate::shares::Shares;
 use crate::tokens::{Tokens, path};
 
 /// How long a click is remembered, so that the same again is the same run: longer than a browser tries again.
-const CLICK_LIFE: Duration = Duration::from_secs(150);
+pub const CLICK_LIFE: Duration = Duration::from_secs(150);
 
 /// The most clicks of an identity in that time that are remembered.
 const MAX_CLICKS_OF_IDENTITY: usize = 1_000;

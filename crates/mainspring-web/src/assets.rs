@@ -21,8 +21,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
+use crate::tokens::HASH_CHARS;
+
 /// How many digits of the hash are in the addresses: enough to tell versions of one page apart.
 const HASH_DIGITS: usize = 12;
+
+const _: () = assert!(HASH_DIGITS <= HASH_CHARS);
 
 /// What stands for the hash in index.html.
 const HASH_MARK: &str = "@HASH@";
@@ -88,8 +92,11 @@ impl Assets {
         };
         let style = text_of("page.css");
         let style_hash = STANDARD.encode(Sha256::digest(&style));
-        let index = text_of("index.html").replacen(STYLE_LINK, &format!("<style>{style}</style>"), 1);
+        let index = text_of("index.html");
+        debug_assert!(index.contains(STYLE_LINK), "a page without its style sheet is of no use");
+        let index = index.replacen(STYLE_LINK, &format!("<style>{style}</style>"), 1);
         let index = index.replace(HASH_MARK, &hash);
+        debug_assert!(!index.contains(HASH_MARK));
         Assets { hash, index: Bytes::from(index), style_hash, files }
     }
 

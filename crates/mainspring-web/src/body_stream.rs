@@ -22,7 +22,9 @@ use crate::write_timeout::WRITE_TIMEOUT;
 
 /// How much may wait for its reader. Pieces are counted by their bytes: one of a log is six times as long as
 /// what it tells if all of that is control characters.
-const MAX_WAITING_BYTES: u32 = 1 << 20;
+pub const MAX_WAITING_BYTES: u32 = 1 << 20;
+
+const _: () = assert!(MAX_WAITING_BYTES as usize <= Semaphore::MAX_PERMITS);
 
 /// How many pieces may wait, however short: each takes some memory of its own.
 const MAX_WAITING: usize = 16;

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::lock::locked;
+use crate::pool::QUESTIONS_OF_IDENTITY;
 use crate::problem::{Code, Problem};
 use crate::sessions::Identity;
 
@@ -21,6 +22,10 @@ const MAX_KEPT_OF_IDENTITY: usize = 50;
 /// How many of an identity go on at one time: a question to the loop each, and others are left for what it
 /// looks at.
 const MAX_RUNNING_OF_IDENTITY: usize = 2;
+
+const _: () =
+    assert!(MAX_RUNNING_OF_IDENTITY < QUESTIONS_OF_IDENTITY, "a question is left for what is looked at");
+const _: () = assert!(MAX_RUNNING_OF_IDENTITY < MAX_KEPT_OF_IDENTITY, "one that is done can be forgotten");
 
 /// How many errors are told.
 const MAX_ERRORS: usize = 10;
@@ -92,6 +97,7 @@ impl ActionState {
     /// Counts what was dealt with.
     fn add(&mut self, done: usize, failed: usize) {
         (self.done, self.failed) = (self.done + done, self.failed + failed);
+        debug_assert!(self.done + self.failed <= self.count, "each is dealt with once");
         if self.count <= self.done + self.failed {
             self.state = Progress::Done;
         }

@@ -76,6 +76,7 @@ impl QueryParams {
     ///
     /// 400 where it is none.
     pub fn number(&self, name: &str, default: usize, max: usize) -> Result<usize, Problem> {
+        debug_assert!(default <= max, "the default is a number that may be asked for");
         let Some(text) = self.get(name) else { return Ok(default) };
         let wrong = || Problem::new(Code::Usage, format!("`{name}` must be a number from 1 to {max}"));
         let number: usize = text.parse().map_err(|_| wrong())?;

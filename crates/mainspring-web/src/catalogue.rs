@@ -200,8 +200,7 @@ impl Catalogue {
         let now = Moment::now();
         let (known, asking) = {
             let mut kept = locked(&self.kept);
-            let is_watched = kept.is_watched;
-            let known = kept.jobs.clone().filter(|(asked, _)| is_watched || now.since(*asked) < FRESH);
+            let known = kept.jobs.clone().filter(|(asked, _)| kept.is_watched || now.since(*asked) < FRESH);
             // What changes from here on is noted anew.
             let stale = std::mem::replace(&mut kept.stale, Stale::Some(BTreeSet::new()));
             let stale = if known.is_none() { Stale::All } else { stale };
@@ -213,6 +212,7 @@ impl Catalogue {
             _ => self.all(pool).await?,
         };
         asking.end();
+        debug_assert!(jobs.is_sorted_by(|one, next| one.wire.name < next.wire.name), "in the order of names");
         let mut kept = locked(&self.kept);
         kept.prune(&jobs);
         kept.jobs = Some((now, Arc::clone(&jobs)));
@@ -330,8 +330,7 @@ impl Catalogue {
         {
             return Ok(Arc::clone(recent));
         }
-        let runs = history(pool, Some(&wire.name), Vec::new(), RECENT_RUNS).await?;
-        let recent = Arc::new(Recent::of(runs));
+        let recent = Arc::new(Recent::of(history(pool, Some(&wire.name), Vec::new(), RECENT_RUNS).await?));
         locked(&self.kept).recent.insert(wire.name.clone(), (mark, Arc::clone(&recent)));
         Ok(recent)
     }
@@ -396,6 +395,7 @@ pub async fn history(
             break;
         }
     }
+    debug_assert!(found.len() <= limit);
     Ok(found)
 }
 

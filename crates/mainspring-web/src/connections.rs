@@ -29,16 +29,20 @@ use crate::sessions::Identity;
 
 /// The most connections without an identity: enough that one of a slow network shows its identity before a
 /// flood of a thousand a second has ended it.
-const MAX_UNPROVEN: usize = 128;
+pub const MAX_UNPROVEN: usize = 128;
 
 /// The most connections of one identity: three browsers with six each, and some programs.
 pub const MAX_OF_IDENTITY: usize = 24;
 
 /// The most connections of all identities: ten of them at their limit, and a descriptor for each.
-const MAX_PROVEN: usize = 256;
+pub const MAX_PROVEN: usize = 256;
 
 /// How many of these only the local administrator gets.
 const LOCAL_RESERVE: usize = 8;
+
+const _: () =
+    assert!(0 < LOCAL_RESERVE, "the local administrator gets in when all others are at their limit");
+const _: () = assert!(10 * MAX_OF_IDENTITY <= MAX_PROVEN - LOCAL_RESERVE);
 
 /// Where a connection comes from, before a request shows more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +103,7 @@ impl Connections {
         table.last_number += 1;
         let number = table.last_number;
         table.entries.insert(number, Entry { origin, identity: None, is_busy: false, task: None });
+        table.check();
         ConnectionSlot { connections: Arc::clone(connections), number }
     }
 
@@ -119,6 +124,14 @@ impl Connections {
 }
 
 impl Table {
+    /// That no limit is exceeded; without debug assertions it does nothing.
+    fn check(&self) {
+        let count = |is_one: fn(&Entry) -> bool| self.entries.values().filter(|entry| is_one(entry)).count();
+        debug_assert!(count(|entry| entry.identity.is_none()) <= MAX_UNPROVEN);
+        debug_assert!(count(|entry| entry.identity.is_some()) <= MAX_PROVEN);
+        debug_assert!(self.entries.last_key_value().is_none_or(|(number, _)| *number <= self.last_number));
+    }
+
     fn end(&mut self, number: u64) {
         if let Some(task) = self.entries.remove(&number).and_then(|entry| entry.task) {
             task.abort();
@@ -194,6 +207,7 @@ impl ConnectionSlot {
                 if let Some(entry) = table.entries.get_mut(&self.number) {
                     entry.identity = Some(identity.clone());
                 }
+                table.check();
                 true
             }
             // `None`: it was ended for another, and its task does not know yet.

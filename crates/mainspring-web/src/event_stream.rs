@@ -23,6 +23,7 @@ use mainspring_server::protocol::ChangesWire;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::connections::{MAX_OF_IDENTITY, MAX_PROVEN};
 use crate::lock::locked;
 use crate::sessions::Identity;
 
@@ -36,11 +37,18 @@ pub const REST: Duration = Duration::from_millis(250);
 /// the page takes a stream for dead after three of them, and proxies cut one after a minute of silence.
 pub const BEAT: Duration = Duration::from_secs(15);
 
+const _: () = assert!(BEAT.as_secs() < 60, "a proxy cuts no stream that lives");
+
 /// The most streams of one identity, of events and of output: two browsers with six connections each.
 pub const MAX_STREAMS_OF_IDENTITY: usize = 12;
 
 /// The most streams of all identities but the local administrator: half of the connections that there may be.
 pub const MAX_STREAMS: usize = 128;
+
+const _: () =
+    assert!(MAX_STREAMS_OF_IDENTITY < MAX_OF_IDENTITY, "an identity with all its streams still asks");
+const _: () = assert!(2 * MAX_STREAMS_OF_IDENTITY < MAX_STREAMS, "one identity keeps no other from streams");
+const _: () = assert!(2 * MAX_STREAMS <= MAX_PROVEN, "half of the connections are left for requests");
 
 #[derive(Debug, Default)]
 struct EventRing {
@@ -75,6 +83,7 @@ pub struct Position {
 }
 
 fn event(id: Option<String>, name: &str, data: &Value) -> String {
+    debug_assert!(!name.contains(['\r', '\n']), "the name of an event is one line");
     let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
     format!("{id}event: {name}\ndata: {data}\n\n")
 }
@@ -111,12 +120,14 @@ impl EventStream {
             (ring.last, ring.events) = (0, VecDeque::new());
         }
         ring.streams.insert(identity.clone(), own + 1);
+        debug_assert!(ring.stream_count() <= MAX_STREAMS + MAX_STREAMS_OF_IDENTITY);
         self.listeners.notify_one();
         true
     }
 
     fn give_place(&self, identity: &Identity) {
         let mut ring = locked(&self.ring);
+        debug_assert!(ring.streams.contains_key(identity), "a place is given back once");
         let left = ring.streams.get(identity).map_or(0, |count| count - 1);
         match left {
             0 => drop(ring.streams.remove(identity)),
@@ -191,6 +202,7 @@ impl EventStream {
         let ring = locked(&self.ring);
         let now = Position { epoch: ring.epoch, number: ring.last };
         let first = ring.events.front().map_or(ring.last, |(number, _)| number - 1);
+        debug_assert!(position.epoch != ring.epoch || position.number <= now.number, "no stream is ahead");
         if position.epoch != ring.epoch || position.number < first {
             return (event(Some(EventStream::id(now)), "reset", &json!({})), now);
         }
@@ -217,6 +229,8 @@ impl EventRing {
         if RING < self.events.len() {
             self.events.pop_front();
         }
+        let first = self.events.front().map_or(self.last, |(number, _)| *number);
+        debug_assert_eq!(first + self.events.len() as u64, self.last + 1, "no event is missing in the ring");
     }
 }
 

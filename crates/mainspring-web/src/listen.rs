@@ -43,6 +43,7 @@ use crate::connections::{Busy, Connections, Origin};
 use crate::event_stream::REST;
 use crate::openapi::document;
 use crate::pool::{Actor, CONNECTIONS, Connection, Pool};
+use crate::proxy_users::MAX_NAME_BYTES;
 use crate::repeats::Repeats;
 use crate::router::{Peer, router, serve};
 use crate::settings::{Address, Settings};
@@ -56,6 +57,9 @@ const SOCKET_MODE: u32 = 0o660;
 
 /// The longest headers.
 const MAX_HEADER_BYTES: usize = 16 << 10;
+
+const _: () =
+    assert!(8 * MAX_NAME_BYTES < MAX_HEADER_BYTES, "the name of a user has room beside other headers");
 
 /// The most headers of a request.
 const MAX_HEADERS: usize = 64;
@@ -220,6 +224,7 @@ impl Bound {
             let watch = connections.pop().map(Connection::new).transpose()?;
             let connections =
                 connections.into_iter().map(Connection::new).collect::<io::Result<Vec<Connection>>>()?;
+            assert_eq!(connections.len(), CONNECTIONS, "one is for changes, the others for questions");
             let app = App::new(settings, data, zone, Pool::new(connections))?;
             (app, watch)
         };

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::Bytes;
 
+use crate::connections::{MAX_PROVEN, MAX_UNPROVEN};
 use crate::lock::locked;
 use crate::problem::{Code, Problem};
 use crate::sessions::Identity;
@@ -35,6 +36,11 @@ const MAX_BYTES: usize = 4 * MAX_IDENTITY_BYTES;
 
 /// What takes no room: with it on each connection that there may be, all have 24 MiB.
 pub const SHORT_BYTES: usize = 64 << 10;
+
+const _: () = assert!(
+    (MAX_UNPROVEN + MAX_PROVEN) * SHORT_BYTES < MAX_IDENTITY_BYTES,
+    "what is not counted is less than what one identity may have",
+);
 
 /// After so many seconds it may be tried again: a client that reads gives room within less.
 const RETRY_SECONDS: u32 = 2;
@@ -91,6 +97,7 @@ impl MemoryBudget {
 
     fn give(&self, owner: &Option<Identity>, bytes: usize) {
         let mut all = locked(&self.0);
+        debug_assert!(bytes <= all.get(owner).copied().unwrap_or_default(), "what is given back was taken");
         if let Some(own) = all.get_mut(owner) {
             *own = own.saturating_sub(bytes);
             if *own == 0 {

@@ -151,7 +151,9 @@ pub const ROWS: &[(&str, Kind, &str, &str)] = &[
 
 /// What a metric says.
 pub fn help(name: &str) -> &'static str {
-    ROWS.iter().find(|row| row.0 == name).map_or("", |row| row.3)
+    let row = ROWS.iter().find(|row| row.0 == name);
+    debug_assert!(row.is_some(), "{name} has no row");
+    row.map_or("", |row| row.3)
 }
 
 #[cfg(test)]

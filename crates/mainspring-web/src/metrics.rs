@@ -38,6 +38,9 @@ const OTHER: &str = "_other";
 /// The series of one-shot jobs.
 const ONCE: &str = "_once";
 
+const _: () = assert!(!OTHER.as_bytes()[0].is_ascii_alphanumeric(), "no job's name begins so: see `JobName`");
+const _: () = assert!(!ONCE.as_bytes()[0].is_ascii_alphanumeric(), "no job's name begins so: see `JobName`");
+
 #[expect(clippy::cast_precision_loss, reason = "a metric is a floating-point number")]
 fn number(value: u64) -> f64 {
     value as f64

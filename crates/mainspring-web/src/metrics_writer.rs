@@ -23,6 +23,8 @@ use crate::metric_rows::help;
 /// have not 4,000 series more.
 const BUCKET_STEP: usize = 2;
 
+const _: () = assert!((BOUNDS_S.len() - 1).is_multiple_of(BUCKET_STEP), "the last bound is told");
+
 /// The labels of a series.
 pub type Labels = Vec<(String, String)>;
 
@@ -43,6 +45,7 @@ impl FilledHistogram {
 
 impl EncodeMetric for FilledHistogram {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
+        debug_assert!(self.wire.counts.len() <= self.bounds.len() + 1, "each count has its bound");
         let mut buckets: Vec<(f64, u64)> = Vec::new();
         let mut gathered = 0;
         for (index, bound) in self.bounds.iter().copied().chain([f64::INFINITY]).enumerate() {

@@ -22,6 +22,11 @@ const MIN_PREFIX: u32 = 8;
 /// that an operator is given, for IPv4 and IPv6.
 const PUBLIC_PREFIXES: [u32; 2] = [16, 32];
 
+const _: () = assert!(0 < MIN_PREFIX, "`Network::has` shifts by less than all bits");
+const _: () = assert!(MIN_PREFIX <= PUBLIC_PREFIXES[0]);
+const _: () = assert!(PUBLIC_PREFIXES[0] <= u32::BITS);
+const _: () = assert!(PUBLIC_PREFIXES[1] <= u128::BITS);
+
 /// The networks whose addresses belong to no host on the Internet: of RFC 1918, 6598, 4193, and this
 /// machine's own.
 const PRIVATE: [Network; 6] = [
@@ -54,6 +59,8 @@ pub struct Network {
 impl Network {
     /// Whether an address is in it.
     pub fn has(&self, address: IpAddr) -> bool {
+        // A shift by all bits would be one by none, and the network another one.
+        assert!(0 < self.prefix);
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(ours), IpAddr::V4(other)) => {
                 (u32::from(ours) ^ u32::from(other)) >> (32 - self.prefix) == 0
@@ -90,6 +97,7 @@ impl Network {
             (bits ^ u128::from(*start)) >> (128 - self.prefix.min(*before)) == 0
         };
         WITH_IPV4.iter().find(meets).map_or(self, |&(start, before)| {
+            debug_assert!(before + u32::BITS <= u128::BITS, "an address of IPv4 stands behind them");
             let inner = if before <= self.prefix { bits } else { start.into() };
             let inner = Ipv4Addr::from_bits((inner << before >> 96) as u32);
             Network { address: inner.into(), prefix: self.prefix.saturating_sub(before).min(32) }

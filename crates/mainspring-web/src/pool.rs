@@ -40,6 +40,9 @@ pub const CONNECTIONS: usize = 8;
 /// How many of them are of one identity: half, so that another is asked for at once.
 pub const QUESTIONS_OF_IDENTITY: usize = CONNECTIONS / 2;
 
+const _: () = assert!(0 < QUESTIONS_OF_IDENTITY);
+const _: () = assert!(QUESTIONS_OF_IDENTITY < CONNECTIONS, "another identity is asked for at once");
+
 tokio::task_local! {
     /// Whose request is answered.
     static OWNER: Option<Identity>;
@@ -79,6 +82,7 @@ pub struct Connection {
 
 fn line(asked: &IdentifiedRequest) -> Vec<u8> {
     let mut text = serde_json::to_vec(asked).expect("requests have string keys and finite numbers");
+    debug_assert!(!text.contains(&b'\n'), "a request is one line");
     text.push(b'\n');
     text
 }

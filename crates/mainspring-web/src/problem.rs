@@ -45,6 +45,16 @@ pub enum Code {
     Temporary,
 }
 
+const _: () = {
+    let mut index = 0;
+    while index < Code::REFUSALS.len() {
+        let (status, ..) = Code::REFUSALS[index].parts();
+        assert!(400 <= status);
+        assert!(status < 500, "a refusal is for what the client did");
+        index += 1;
+    }
+};
+
 impl Code {
     const fn parts(self) -> (u16, &'static str, &'static str) {
         match self {

@@ -34,7 +34,7 @@ const SECRET_HEADER: &str = "x-mainspring-proxy-secret";
 const MIN_SECRET_CHARS: usize = 32;
 
 /// The longest name of a user: an address of mail.
-const MAX_NAME_BYTES: usize = 254;
+pub const MAX_NAME_BYTES: usize = 254;
 
 /// The longest file: some thousand groups.
 const MAX_FILE_BYTES: u64 = 256 << 10;

@@ -27,13 +27,16 @@
 use std::borrow::Cow;
 
 use axum::http::Method;
+use mainspring_server::protocol::MAX_REQUEST_BYTES;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use crate::call::{Call, Replying, document};
+use crate::memory_budget::{MAX_IDENTITY_BYTES, SHORT_BYTES};
 use crate::problem::Problem;
 use crate::schema::{SchemaOf, of};
 use crate::scope::Scope;
+use crate::tokens::TOKEN_BYTES;
 
 /// The longest body of most routes.
 const MAX_BODY_BYTES: usize = 4 << 20;
@@ -44,6 +47,12 @@ const MAX_FILES_BYTES: usize = 16 << 20;
 /// The longest body of a route that anybody may ask: a token or a code, with a lot of room. A client that has
 /// not signed in fills no memory.
 const MAX_OPEN_BODY_BYTES: usize = 4 << 10;
+
+const _: () = assert!(MAX_OPEN_BODY_BYTES <= SHORT_BYTES, "`Call::read` reads it without an identity");
+const _: () = assert!(2 * TOKEN_BYTES + 100 < MAX_OPEN_BODY_BYTES, "a token has room in it");
+const _: () = assert!(MAX_BODY_BYTES <= MAX_FILES_BYTES);
+const _: () = assert!(MAX_FILES_BYTES <= MAX_REQUEST_BYTES, "the loop takes what a route takes");
+const _: () = assert!(4 * MAX_FILES_BYTES <= MAX_IDENTITY_BYTES);
 
 /// Who may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,6 +121,7 @@ impl Route {
         says: &'static str,
         answer: fn(Call) -> Replying,
     ) -> Route {
+        assert!(path.as_bytes()[0] == b'/', "the path of a route begins with a slash");
         let body_bytes_max = match access {
             Access::Anybody => MAX_OPEN_BODY_BYTES,
             Access::Needs(_) => MAX_BODY_BYTES,
@@ -179,12 +189,20 @@ impl Route {
 
     /// The same with room for files of jobs in its body.
     pub const fn with_files(mut self) -> Route {
+        assert!(matches!(self.access, Access::Needs(_)), "a client without an identity fills no memory");
+        assert!(self.body.is_some(), "files stand in a body");
         self.body_bytes_max = MAX_FILES_BYTES;
         self
     }
 
     /// The same with its answers.
     pub const fn with_answers(mut self, answers: &'static [Answer]) -> Route {
+        let mut index = 0;
+        while index < answers.len() {
+            assert!(answers[index].0 < 400, "an answer is no refusal");
+            assert!(index == 0 || answers[index - 1].0 < answers[index].0, "each status stands there once");
+            index += 1;
+        }
         self.answers = answers;
         self
     }
@@ -197,6 +215,12 @@ impl Route {
 
     /// The same with how it may refuse.
     pub const fn with_refusals(mut self, refusals: &'static [u16]) -> Route {
+        let mut index = 0;
+        while index < refusals.len() {
+            assert!(400 <= refusals[index], "a refusal is an error");
+            assert!(index == 0 || refusals[index - 1] < refusals[index], "each status stands there once");
+            index += 1;
+        }
         self.refusals = refusals;
         self
     }

@@ -20,10 +20,12 @@ use tokio::task::yield_now;
 use crate::memory_budget::MemoryBudget;
 use crate::problem::Problem;
 use crate::sessions::Identity;
-use crate::tokens::hexadecimal;
+use crate::tokens::{HASH_CHARS, hexadecimal};
 
 /// How many characters of a hash tell one answer from the next.
 const TAG_CHARS: usize = 32;
+
+const _: () = assert!(TAG_CHARS <= HASH_CHARS);
 
 /// How much is hashed at a time: a millisecond where the processor has no instructions for it.
 const PIECE_BYTES: usize = 256 << 10;

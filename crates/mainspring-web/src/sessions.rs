@@ -20,7 +20,7 @@ use mainspring_exec::clock::Moment;
 use mainspring_server::server::login_codes::random_text;
 
 use crate::scope::Scope;
-use crate::tokens::{Token, hash};
+use crate::tokens::{TOKEN_BYTES, Token, hash};
 
 /// How long a session lasts: a working day, and no night on a machine that is left on.
 pub const LIFE: Duration = Duration::from_secs(12 * 3600);
@@ -36,6 +36,9 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// How many random bytes a cookie has.
 const COOKIE_BYTES: usize = 32;
+
+const _: () = assert!(256 <= 8 * COOKIE_BYTES, "a cookie cannot be guessed");
+const _: () = assert!(256 <= 8 * TOKEN_BYTES, "nor can a token, so that a right one is never refused");
 
 /// An identity: the owner of the limits over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +89,7 @@ impl Sessions {
         if !are_too_many {
             self.wrong_tries.push(now);
         }
+        debug_assert!(self.wrong_tries.len() <= WRONG_TRIES_PER_MINUTE);
         are_too_many
     }
 
@@ -102,6 +106,8 @@ impl Sessions {
             let oldest = own.min_by_key(|(_, (_, began))| began.monotonic).map(|(key, _)| key.clone());
             oldest.into_iter().for_each(|key| drop(self.known.remove(&key)));
         }
+        let own = self.known.values().filter(|(known, _)| known.identity == who.identity);
+        debug_assert!(own.count() < MAX_OF_IDENTITY, "there is room for one more");
         self.known.insert(hash(&cookie), (who, now));
         Ok(cookie)
     }

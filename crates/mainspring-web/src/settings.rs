@@ -16,7 +16,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use axum::http::{HeaderMap, Uri};
-
 use mainspring_server::protocol::METERED_JOBS;
 
 use crate::network::Network;

@@ -27,6 +27,7 @@ pub struct Shares {
 impl Shares {
     /// So many places for each.
     pub fn new(places_of_identity: usize) -> Shares {
+        assert!(0 < places_of_identity, "without a place each would wait for ever");
         Shares { places_of_identity, owners: Mutex::default() }
     }
 

@@ -23,6 +23,9 @@ const MAX_LINE_CHARS: usize = 200;
 /// How much of a line is read for the number of its attempt: the instant, the number and a space.
 const HEAD_BYTES: u64 = 64;
 
+const _: () =
+    assert!(HEAD_BYTES + 4 * MAX_LINE_CHARS as u64 <= TAIL_BYTES, "a line that is shown whole is read whole");
+
 /// How much is read at once.
 const CHUNK_BYTES: u64 = 64 << 10;
 
@@ -69,6 +72,7 @@ pub fn read_at(file: &File, from: u64, count: u64) -> std::io::Result<Vec<u8>> {
 ///
 /// When it cannot be read.
 pub fn start_of_lines(file: &File, length: u64, lines: usize, max_bytes: u64) -> std::io::Result<u64> {
+    debug_assert!(0 < lines, "the last line is asked for at least");
     let from = length.saturating_sub(max_bytes);
     let bytes = read_at(file, from, length - from)?;
     let breaks = bytes.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').map(|(index, _)| index);
@@ -77,7 +81,9 @@ pub fn start_of_lines(file: &File, length: u64, lines: usize, max_bytes: u64) ->
     let start = breaks.skip(usize::from(ends_line)).nth(lines.saturating_sub(1));
     let first =
         if from == 0 { 0 } else { bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) };
-    Ok(from + start.map_or(first, |at| at + 1) as u64)
+    let start = from + start.map_or(first, |at| at + 1) as u64;
+    assert!(start <= length, "callers count the bytes behind it");
+    Ok(start)
 }
 
 /// From where to where the lines of an attempt stand: lines are `INSTANT ATTEMPT STREAM TEXT`, and those of

@@ -19,7 +19,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use mainspring_host::regular::open_regular;
-use mainspring_job::JobName;
+use mainspring_job::{JobName, MAX_NAME_CHARS};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::server::login_codes::random_text;
 use sha2::{Digest, Sha256};
@@ -27,13 +27,21 @@ use sha2::{Digest, Sha256};
 use crate::scope::Scope;
 
 /// How many random bytes a token has.
-const TOKEN_BYTES: usize = 32;
+pub const TOKEN_BYTES: usize = 32;
 
 /// The most tokens: people and programs of one machine.
 const MAX_TOKENS: usize = 1_000;
 
 /// The longest file: that many lines of the longest name.
 const MAX_FILE_BYTES: u64 = 256 << 10;
+
+/// How many digits a hash has.
+pub const HASH_CHARS: usize = 64;
+
+const _: () = assert!(
+    MAX_TOKENS * (MAX_NAME_CHARS + " operate ".len() + HASH_CHARS + 1) <= MAX_FILE_BYTES as usize,
+    "what is written can be read again",
+);
 
 /// The permission bits of others, one of which is too many.
 const OF_OTHERS: u32 = 0o077;
@@ -67,7 +75,9 @@ pub fn path(data: &DataDirectory) -> PathBuf {
 
 /// The SHA-256 of a text or of bytes, in hexadecimal digits.
 pub fn hash(text: impl AsRef<[u8]>) -> String {
-    hexadecimal(&Sha256::digest(text))
+    let digits = hexadecimal(&Sha256::digest(text));
+    debug_assert_eq!(digits.len(), HASH_CHARS);
+    digits
 }
 
 /// Bytes in hexadecimal digits.
@@ -173,7 +183,8 @@ fn parse(line: &str) -> Result<Token, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [name, scope, hash] = words[..] else { return Err("expected name, scope and hash".to_owned()) };
     JobName::new(name).map_err(|error| error.to_string())?;
-    let is_hash = hash.len() == 64 && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let is_hash =
+        hash.len() == HASH_CHARS && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if !is_hash {
         return Err("the hash has 64 digits of 0-9 and a-f".to_owned());
     }
@@ -221,11 +232,13 @@ pub fn remove(data: &DataDirectory, name: &str) -> io::Result<bool> {
 
 /// Writes all of the file, or nothing.
 fn write(path: &Path, tokens: &[Token]) -> io::Result<()> {
+    assert!(tokens.len() <= MAX_TOKENS);
     let new = path.with_extension(format!("new-{}", std::process::id()));
     // One that a process of the same number left behind.
     let _ = fs::remove_file(&new);
     let text: String =
         tokens.iter().map(|token| format!("{} {} {}\n", token.name, token.scope, token.hash)).collect();
+    debug_assert!(text.lines().map(parse).eq(tokens.iter().cloned().map(Ok)), "it is read as it was written");
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     let renamed = written.and_then(|()| fs::rename(&new, path));

@@ -33,7 +33,7 @@ struct Row {
 }
 
 // A row is raised by the lines of its assertions: 64 of the server, 4 of mainspring-cluster, 11 of the
-// stores, 16 of processes and 21 of jobs.
+// stores, 16 of processes, 21 of jobs and 152 of the web.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out. By
@@ -83,7 +83,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-cluster"], lines: 1_973, goal: 1_800, assertions: 15 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
-    Row { crates: &["mainspring-web"], lines: 7_701, goal: 4_900, assertions: 2 },
+    Row { crates: &["mainspring-web"], lines: 7_853, goal: 4_900, assertions: 127 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of

@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use super::define::job_answer;
 use super::{jobs, overview, runs};
+use crate::app::CLICK_LIFE;
 use crate::bulk::{Bulk, Deed};
 use crate::call::{Call, Reply, json as answer, ok, parameters};
 use crate::catalogue::strange;
@@ -32,8 +33,13 @@ use crate::view::{Moment, address_of};
 /// How far from the server's clock a click may say that it was: browsers have clocks of their own.
 const MAX_CLICK_SECONDS: i64 = 60;
 
+const _: () =
+    assert!(MAX_CLICK_SECONDS < CLICK_LIFE.as_secs() as i64, "no click is forgotten while the same is taken");
+
 /// How many runs are looked through for those that a filter matches: a second of reading.
 const MAX_LOOKED_AT: usize = 100_000;
+
+const _: () = assert!(Bulk::MAX <= MAX_LOOKED_AT, "as many as may be chosen are looked through");
 
 /// How many times a preview of a backfill tells.
 const MAX_TIMES: usize = 20;

@@ -29,15 +29,18 @@ use serde_json::{Map, Value, json};
 
 use super::files::check_count;
 use super::overview::last_pause;
-use super::told::{Faults, SentFile};
+use super::told::{Faults, MAX_FAULTS_BYTES, SentFile};
 use crate::call::{Call, Reply, document, json as answer, nothing, text, written};
 use crate::catalogue::{CachedJob, strange};
+use crate::memory_budget::MAX_IDENTITY_BYTES;
 use crate::problem::{Code, Fault, Problem};
-use crate::tokens::hash;
+use crate::tokens::{HASH_CHARS, hash};
 use crate::view::{Job, JobDetail, PolicyWord, zone_of};
 
 /// How many characters of the hash of a definition are its tag: enough that no two are the same by chance.
 const TAG_CHARS: usize = 32;
+
+const _: () = assert!(TAG_CHARS <= HASH_CHARS);
 
 /// A job to make.
 #[derive(Deserialize, JsonSchema)]
@@ -335,6 +338,8 @@ fn read(ApplyAsked { files, prune, preview }: ApplyAsked, zone: &TimeZone) -> Re
 
 /// How long a difference may be: a person reads less.
 const MAX_DIFF_BYTES: usize = 4 << 20;
+
+const _: () = assert!(MAX_DIFF_BYTES + MAX_FAULTS_BYTES < MAX_IDENTITY_BYTES, "there is room for an answer");
 
 /// What would become of the definitions, one after the other.
 fn differences(applied: &AppliedWire, before: &[Arc<CachedJob>], found: &HashMap<String, String>) -> String {

@@ -29,8 +29,12 @@ const MAX_NEXT: usize = 100;
 /// How many are listed where the client does not say.
 const DEFAULT_NEXT: usize = 20;
 
+const _: () = assert!(DEFAULT_NEXT <= MAX_NEXT);
+
 /// How many times of a year are counted by day: once a minute, and some more.
 const MAX_YEAR_TIMES: usize = 600_000;
+
+const _: () = assert!(366 * 24 * 60 < MAX_YEAR_TIMES, "a year of minutes is counted whole");
 
 /// The longest expression: many times that of any that people write.
 const MAX_EXPRESSION_BYTES: usize = 1_000;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use jiff::{Timestamp, Zoned};
 use mainspring_job::{Next, RunKey, RunState, Timetable};
-use mainspring_server::protocol::{JobWire, Word};
+use mainspring_server::protocol::{self, JobWire, Word};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,6 +28,8 @@ const MAX_ROWS: usize = 1_000;
 /// How many jobs are ordered by how long they take: the runs of each are looked at. The others follow by
 /// name.
 const MAX_SORTED: usize = 1_000;
+
+const _: () = assert!(RECENT_RUNS <= protocol::MAX_ROWS, "one question of the loop has the runs of a job");
 
 /// What chooses jobs.
 pub const FILTERS: [&str; 5] = ["q", "state", "group", "label", "source"];

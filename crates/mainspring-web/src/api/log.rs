@@ -16,12 +16,13 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, RANGE};
 use axum::http::{HeaderValue, Response, StatusCode};
+use mainspring_exec::output::MAX_OUTPUT_LINE_BYTES;
 use mainspring_server::protocol::RunWire;
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::runs::found;
-use crate::body_stream::{Sender, flow};
+use crate::body_stream::{MAX_WAITING_BYTES, Sender, flow};
 use crate::call::{Call, Reply};
 use crate::event_stream::{BEAT, EventStream, MAX_STREAMS, MAX_STREAMS_OF_IDENTITY, plain};
 use crate::pool::asking_for;
@@ -38,8 +39,15 @@ const MAX_ATTEMPT: usize = u32::MAX as usize;
 /// How much of the end is looked at for them.
 const MAX_TAIL_BYTES: u64 = 256 << 10;
 
+const _: () =
+    assert!(2 * MAX_OUTPUT_LINE_BYTES as u64 <= MAX_TAIL_BYTES, "a whole line is in it, wherever it is cut");
+
 /// How much one event of a follower carries at most.
 const MAX_PIECE_BYTES: u64 = 64 << 10;
+
+const _: () = assert!(MAX_OUTPUT_LINE_BYTES as u64 <= MAX_PIECE_BYTES, "a line of a run is told as a whole");
+const _: () =
+    assert!(6 * MAX_PIECE_BYTES <= MAX_WAITING_BYTES as u64, "a piece of control characters has room");
 
 /// How often a follower looks whether there is more.
 const LOOK: Duration = Duration::from_millis(250);
@@ -87,6 +95,7 @@ fn range(text: &str, length: u64) -> Option<Result<(u64, u64), ()>> {
         (false, false) => (number(first)?, number(last)?.saturating_add(1).min(length)),
         (true, true) => return None,
     };
+    debug_assert!(found.1 <= length, "no byte behind the end is sent");
     Some(if found.0 < found.1 { Ok(found) } else { Err(()) })
 }
 
@@ -147,6 +156,8 @@ fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> R
     headers.insert(CONTENT_LENGTH, HeaderValue::from(count));
     headers.insert("x-complete", HeaderValue::from_static(if is_over(run) { "true" } else { "false" }));
     if let Some((from, to, length)) = of {
+        debug_assert_eq!(from + count, to, "the body is as long as its header says");
+        debug_assert!(to <= length);
         let text = format!("bytes {from}-{}/{length}", to.saturating_sub(1));
         headers.extend(HeaderValue::from_str(&text).ok().map(|value| (CONTENT_RANGE, value)));
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;

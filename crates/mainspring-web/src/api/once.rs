@@ -15,7 +15,7 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
 use jiff::Timestamp;
 use mainspring_action::body::{ProcessBody, WebhookBody};
-use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire, WorkWire};
+use mainspring_server::protocol::{MAX_VALUES, OnceWire, Request, Response, SubmitWire, WorkWire};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -34,6 +34,7 @@ const MAX_ROWS: usize = 1_000;
 
 /// How many may be asked for at once: some seconds of the loop, between all others.
 const MAX_BATCH: usize = 1_000;
+const _: () = assert!(200 * MAX_BATCH <= MAX_VALUES, "jobs with a hundred variables each can be read");
 
 /// Something to do once.
 #[derive(Deserialize, JsonSchema)]

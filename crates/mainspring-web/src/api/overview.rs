@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use mainspring_job::RunKey;
 use mainspring_server::diagnosis;
 use mainspring_server::finding::{Finding, Level};
-use mainspring_server::protocol::{AuditAskWire, AuditWire, Request, Response, StatusWire};
+use mainspring_server::protocol::{AuditAskWire, AuditWire, MAX_ROWS, Request, Response, StatusWire};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,9 +27,13 @@ use crate::view::{Civils, List, Pause, PauseReason, civils, zone_name};
 /// The longest page of the audit, here and in the store.
 const MAX_ENTRIES: usize = 1_000;
 
+const _: () = assert!(MAX_ENTRIES <= MAX_ROWS, "one question of the loop has them");
+
 /// How many rows about a job are looked through for its last pause: what is paused was not asked for much
 /// since.
 const PAUSE_ENTRIES: usize = 100;
+
+const _: () = assert!(PAUSE_ENTRIES <= MAX_ENTRIES);
 
 /// How the server is, as `status` has it and with what a page needs.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{RunKey, RunState};
 use mainspring_server::protocol::{
-    AttemptWire, FoundWire, HistoryWire, HoldWire, Request, Response, RunWire,
+    self, AttemptWire, FoundWire, HistoryWire, HoldWire, Request, Response, RunWire,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,6 +33,9 @@ const MAX_ROWS: usize = 1_000;
 
 /// How many runs are looked at for a page of those with a word or a last line.
 const MAX_SEEN: usize = 10_000;
+
+const _: () = assert!(MAX_ROWS <= protocol::MAX_ROWS, "one question of the loop has a page");
+const _: () = assert!(MAX_ROWS <= MAX_SEEN, "a page may be full");
 
 /// What chooses runs.
 pub const FILTERS: [&str; 8] = ["q", "job", "state", "cause", "group", "line", "since", "until"];
@@ -113,10 +116,12 @@ pub async fn page(
     limit: usize,
     seen_max: usize,
 ) -> Result<Page, Problem> {
+    assert!(0 < limit, "a page names where the next begins by its last run");
     let is_plain = ["q", "line"].iter().all(|name| asked.get(name).is_none());
     let (mut runs, mut seen_count) = (Vec::new(), 0);
     for mut question in questions(asked, after)? {
         loop {
+            debug_assert!(runs.len() <= limit);
             // One more than the page has tells whether there is another page.
             question.limit = if is_plain { (limit + 1 - runs.len()).min(MAX_ROWS) } else { MAX_ROWS };
             let request = Request::History(question.clone());

@@ -14,6 +14,7 @@ use mainspring_server::protocol::MAX_REQUEST_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::memory_budget::MAX_IDENTITY_BYTES;
 use crate::problem::{Code, Fault, Problem};
 
 /// A file as a client sends it.
@@ -31,13 +32,17 @@ pub(super) const MAX_FAULTS: usize = 1_000;
 
 /// How long what is told of their problems may be. A message may have a name in it that is as long as the
 /// file.
-const MAX_FAULTS_BYTES: usize = 4 << 20;
+pub(super) const MAX_FAULTS_BYTES: usize = 4 << 20;
 
 /// How long what is told of their jobs may be: with their problems as long as the longest request.
 const MAX_JOBS_BYTES: usize = MAX_REQUEST_BYTES - MAX_FAULTS_BYTES;
 
 /// The longest line that is told with a problem in it. A job file may be one line.
 const MAX_EXCERPT_BYTES: usize = 1_000;
+
+const _: () =
+    assert!(MAX_FAULTS * MAX_EXCERPT_BYTES <= MAX_FAULTS_BYTES, "excerpts alone leave no problem out");
+const _: () = assert!(MAX_FAULTS_BYTES + MAX_JOBS_BYTES < MAX_IDENTITY_BYTES, "there is room for an answer");
 
 /// What is left of an answer.
 #[derive(Debug)]
@@ -83,6 +88,7 @@ impl Faults {
     pub(super) fn add(&mut self, read: &LoadedFile) {
         let told = &read.problems[..read.problems.len().min(MAX_FAULTS - self.told.len())];
         self.told.extend(told.iter().map(fault));
+        debug_assert!(self.told.len() <= MAX_FAULTS);
         self.left_out += read.problems.len() - told.len() + read.unkept_count;
     }
 

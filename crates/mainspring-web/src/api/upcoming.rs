@@ -36,6 +36,10 @@ const MAX_TIMES: usize = 200_000;
 /// are not told.
 const MAX_LANES: usize = 1_000;
 
+const _: () = assert!(MAX_MOMENTS <= MAX_COUNTED, "what is told is counted");
+const _: () = assert!(MAX_COUNTED <= MAX_TIMES, "one job may have all that is searched");
+const _: () = assert!(MAX_LANES <= MAX_MOMENTS_OF_ALL, "each lane has a time at least");
+
 /// What is due in a span of time.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Upcoming<'l> {
@@ -153,6 +157,7 @@ pub async fn upcoming(call: Call) -> Reply {
 
 /// The lanes of these jobs, the one that is due first before the others.
 fn searched(jobs: Vec<Arc<CachedJob>>, from: Timestamp, to: Timestamp) -> Vec<FoundLane> {
+    debug_assert!(from < to, "the request was refused otherwise");
     let (start, end) = (from - SignedDuration::from_nanos(1), to - SignedDuration::from_nanos(1));
     // Each has the same share, so that jobs that are due all the time leave no lane of the others empty.
     let share = (MAX_TIMES / jobs.len().max(1)).clamp(1, MAX_COUNTED);
@@ -161,6 +166,8 @@ fn searched(jobs: Vec<Arc<CachedJob>>, from: Timestamp, to: Timestamp) -> Vec<Fo
         let mut times = plan.timetable.occurrences(start, end, share + 1);
         let is_cut = share < times.len();
         times.truncate(share);
+        debug_assert!(times.is_sorted());
+        debug_assert!(times.iter().all(|at| (from..to).contains(at)));
         Some(FoundLane { known, plan, median_ms: None, times, is_cut })
     };
     let mut lanes: Vec<FoundLane> = jobs.into_iter().filter_map(lane).collect();

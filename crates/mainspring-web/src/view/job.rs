@@ -18,10 +18,12 @@ use serde::Serialize;
 
 use super::{Civils, Run, civils, zone_name, zone_of};
 use crate::app::App;
-use crate::catalogue::{CachedJob, Recent, between_ms};
+use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms};
 
 /// How many of the last runs a list shows of each job.
 const SQUARES: usize = 20;
+
+const _: () = assert!(SQUARES <= RECENT_RUNS, "they are among the runs that are known");
 
 /// A job, as `list` has it and with what a page needs.
 #[derive(Debug, Serialize, JsonSchema)]
