@@ -22,7 +22,7 @@ use mainspring_host::socket::connect;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::protocol::{
-    ErrorKind, ErrorWire, IdentifiedRequest, IdentifiedResponse, Request, Response,
+    ErrorKind, ErrorWire, IdentifiedRequest, IdentifiedResponse, MAX_REQUEST_BYTES, Request, Response,
 };
 use mainspring_server::waiting::{is_left, is_readable, wait_for_any};
 
@@ -31,6 +31,9 @@ pub mod http;
 /// The longest answer in bytes: some times that of the largest page, and what a machine has to spare. Another
 /// user's server may say anything.
 const MAX_ANSWER_BYTES: u64 = 256 << 20;
+
+const _: () =
+    assert!(4 * MAX_REQUEST_BYTES as u64 <= MAX_ANSWER_BYTES, "what the server was given it can tell");
 
 /// Where a server is.
 #[derive(Clone, Debug)]
@@ -210,6 +213,7 @@ impl Client {
 
 impl Socket {
     fn send(&mut self, text: &str) -> Result<(), Error> {
+        debug_assert!(!text.contains('\n'), "a request is one line");
         let line = format!("{text}\n");
         self.reader.get_mut().write_all(line.as_bytes()).map_err(|error| self.broken(error))
     }

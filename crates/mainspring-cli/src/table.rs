@@ -20,6 +20,8 @@ use crate::terminal::{Screen, Tone, columns};
 /// The narrowest that a column is cut to: a word.
 const MIN_CELL_COLUMNS: usize = 8;
 
+const _: () = assert!(1 < MIN_CELL_COLUMNS, "what is cut has room for a letter and the mark");
+
 const GAP: &str = "  ";
 
 /// What becomes of a column where there is little room.
@@ -90,6 +92,7 @@ impl Column {
 /// assert_eq!(table(&columns, &rows, Screen::PLAIN), "NAME    NEXT\nbackup  in 2h\nx       -\n");
 /// ```
 pub fn table(header: &[Column], rows: &[Vec<String>], screen: Screen) -> String {
+    debug_assert!(rows.iter().all(|row| row.len() == header.len()), "each row has a cell for each column");
     let shown = |row: &Vec<String>| row.iter().map(|cell| on_one_line(cell)).collect();
     let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();
     let mut widths: Vec<usize> = header.iter().map(|column| columns(column.title)).collect();
@@ -128,11 +131,14 @@ fn line(cells: Vec<(&str, Option<Tone>)>, widths: &[usize], is_shown: &[bool], s
         }
         blanks += width.saturating_sub(filled) + GAP.len();
     }
+    debug_assert!(!line.contains('\n'), "a row is one line, by which `top` finds it");
     line + "\n"
 }
 
 /// Narrows columns until all fit, or nothing more can be done. Returns which are shown still.
 fn fit(header: &[Column], mut is_shown: Vec<bool>, widths: &mut [usize], width: usize) -> Vec<bool> {
+    assert_eq!(header.len(), widths.len());
+    assert_eq!(header.len(), is_shown.len());
     let total = |widths: &[usize], is_shown: &[bool]| {
         let shown = || widths.iter().zip(is_shown).filter(|(_, shown)| **shown);
         shown().map(|(width, _)| *width).sum::<usize>() + GAP.len() * shown().count().saturating_sub(1)
@@ -162,6 +168,7 @@ fn cut(cell: &str, width: usize) -> String {
     if columns(cell) <= width {
         return cell.to_owned();
     }
+    debug_assert!(MIN_CELL_COLUMNS <= width, "`fit` cuts no column further");
     let mut kept = String::new();
     for c in cell.chars() {
         kept.push(c);
@@ -170,6 +177,7 @@ fn cut(cell: &str, width: usize) -> String {
             break;
         }
     }
+    debug_assert!(columns(&kept) < width, "the mark has room");
     kept + "…"
 }
 

@@ -33,7 +33,7 @@ struct Row {
 }
 
 // A row is raised by the lines of its assertions: 64 of the server, 4 of mainspring-cluster, 11 of the
-// stores, 16 of processes, 21 of jobs and 152 of the web.
+// stores, 16 of processes, 21 of jobs, 152 of the web and 85 of the commands.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out. By
@@ -90,7 +90,7 @@ const ROWS: [Row; 12] = [
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
     Row { crates: &["mainspring-embed"], lines: 4_520, goal: 2_600, assertions: 0 },
-    Row { crates: &["mainspring-cli"], lines: 6_708, goal: 5_600, assertions: 4 },
+    Row { crates: &["mainspring-cli"], lines: 6_793, goal: 5_600, assertions: 74 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.

@@ -43,6 +43,27 @@ pub(super) const OF_APPLY: &[u8] = &[0, 1, 2, 3, 5, 6, 7, 75];
 #[cfg(feature = "web")]
 pub(super) const OF_TOKEN: &[u8] = &[0, 1, 2, 4, 5, 7];
 
+/// Whether `EXIT_CODES` says what these codes are, each once and in order: what it does not, no help says.
+const fn are_told(codes: &[u8]) -> bool {
+    let (mut told, mut index) = (0, 0);
+    while told < EXIT_CODES.len() && index < codes.len() {
+        if EXIT_CODES[told].0 == codes[index] {
+            index += 1;
+        }
+        told += 1;
+    }
+    index == codes.len()
+}
+
+const _: () = assert!(are_told(ASKING));
+const _: () = assert!(are_told(NAMING));
+const _: () = assert!(are_told(TAKING));
+const _: () = assert!(are_told(NAMING_AND_TAKING));
+const _: () = assert!(are_told(OF_SERVE));
+const _: () = assert!(are_told(OF_RUN));
+const _: () = assert!(are_told(OF_CRONTAB));
+const _: () = assert!(are_told(OF_APPLY));
+
 /// All of them.
 pub(super) fn all_codes() -> String {
     table_of(&EXIT_CODES)

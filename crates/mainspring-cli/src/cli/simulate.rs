@@ -12,10 +12,12 @@ use super::FormatArgs;
 use super::value::{
     NamedDuration, parse_clock_set, parse_named_duration, parse_outage, parse_time, parse_zone,
 };
-use crate::simulation::{ClockSet, Outage};
+use crate::simulation::{ClockSet, MAX_EVENTS, Outage};
 
 /// The most events that are listed one by one.
 pub const MAX_LISTED: u32 = 1_000_000;
+
+const _: () = assert!(MAX_LISTED as u64 <= MAX_EVENTS, "no more are listed than there may be");
 
 /// The arguments of `simulate`.
 #[derive(Debug, Args)]

@@ -32,14 +32,16 @@ const CONNECT_WAIT: Duration = Duration::from_secs(10);
 
 /// How long nothing may come while an answer is waited for: some times the interval of the server's own signs
 /// of life.
-const SILENCE: Duration = Duration::from_secs(60);
+pub(crate) const SILENCE: Duration = Duration::from_secs(60);
+
+const _: () = assert!(CONNECT_WAIT.as_secs() < SILENCE.as_secs());
 
 /// How long the body of an answer may take that waits for no run: as long as a page of a list takes over a
 /// slow line. What waits for a run has no such end: it is for who waits to leave.
 const BODY_WAIT: Duration = Duration::from_secs(60);
 
 /// The longest token: some times that of ours.
-const MAX_TOKEN_BYTES: u64 = 4 << 10;
+pub(crate) const MAX_TOKEN_BYTES: u64 = 4 << 10;
 
 /// The longest problem that is read.
 const MAX_PROBLEM_BYTES: u64 = 64 << 10;

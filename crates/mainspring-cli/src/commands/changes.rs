@@ -31,8 +31,8 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
-    ALL_CAUSES, ErrorKind, EveryWire, HistoryWire, MAX_ROWS, PauseWire, Request, Response, SubmitWire,
-    WorkWire,
+    ALL_CAUSES, ErrorKind, EveryWire, HistoryWire, MAX_REQUEST_BYTES, MAX_ROWS, PauseWire, Request, Response,
+    SubmitWire, WorkWire,
 };
 use mainspring_server::relative::relative;
 
@@ -41,6 +41,10 @@ const MAX_PAST_SECONDS: i64 = 60;
 
 /// The longest script that `at` takes: half of what one argument of a program may have in Linux.
 const MAX_SCRIPT_BYTES: u64 = 64 << 10;
+
+const _: () = assert!(2 * MAX_SCRIPT_BYTES <= 128 << 10, "`MAX_ARG_STRLEN` of Linux is that of `sh -c`");
+const _: () =
+    assert!(6 * MAX_SCRIPT_BYTES < MAX_REQUEST_BYTES as u64, "a script of escapes fits into a request");
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let mut client = Client::connect(&args.ask.server.address())?;

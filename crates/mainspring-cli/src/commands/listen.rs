@@ -19,7 +19,7 @@ use super::{print, print_json};
 use crate::cli::listen::ListenArgs;
 use crate::cli::token::{OpenArgs, TokenAddArgs, TokenCommand, TokenListArgs};
 use crate::client::Client;
-use crate::client::http::parse_url;
+use crate::client::http::{MAX_TOKEN_BYTES, SILENCE, parse_url};
 use mainspring_server::activation::{ActivatedSockets, HandedSocket};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
@@ -29,11 +29,17 @@ use mainspring_server::message::say;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::standby::note;
+use mainspring_web::event_stream::BEAT;
 use mainspring_web::listen::{Serving, Sockets};
 use mainspring_web::network::Network;
 use mainspring_web::proxy_users::ProxyUsers;
 use mainspring_web::settings::{Address, Settings};
-use mainspring_web::tokens::{self, Tokens};
+use mainspring_web::tokens::{self, TOKEN_BYTES, Tokens};
+
+// A client of another machine is this program too.
+const _: () =
+    assert!(2 * BEAT.as_secs() < SILENCE.as_secs(), "a server that lives says so before it is given up");
+const _: () = assert!(2 * TOKEN_BYTES < MAX_TOKEN_BYTES as usize, "a token of ours is read");
 
 /// What serves beside the loop, if anything does.
 #[derive(Default)]

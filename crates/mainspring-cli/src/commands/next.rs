@@ -24,6 +24,8 @@ use mainspring_server::message::{PROGRAM, say};
 /// How many times are printed when the command does not say how many, nor until when.
 const DEFAULT_COUNT: u32 = 10;
 
+const _: () = assert!(DEFAULT_COUNT <= MAX_TIMES);
+
 pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     let name = JobName::new(&args.expression.text);
     let expression = match (read(&args.expression), name) {
@@ -71,9 +73,11 @@ impl Answer {
     fn find(asked: &ExpressionRequest, args: &NextArgs) -> Answer {
         let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
         let count = args.count.unwrap_or(default);
+        assert!(count <= MAX_TIMES, "the command line was refused otherwise");
         let is_wanted = |time: &Zoned| args.until.is_none_or(|until| time.timestamp() <= until);
         let mut wanted = asked.schedule.upcoming(asked.from).take_while(is_wanted);
-        let times = wanted.by_ref().take(count as usize).collect();
+        let times: Vec<Zoned> = wanted.by_ref().take(count as usize).collect();
+        debug_assert!(times.is_sorted_by(|one, next| one < next), "each time is told once");
         let is_cut_short = args.count.is_none() && args.until.is_some() && wanted.next().is_some();
         Answer { times, is_cut_short }
     }

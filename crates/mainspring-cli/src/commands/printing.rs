@@ -61,6 +61,7 @@ pub(super) fn print_faithfully(text: &str) -> Result<(), Error> {
 /// One JSON document on a line.
 pub(super) fn json_line(document: &impl Serialize) -> String {
     let text = serde_json::to_string(document).expect("wire types have string keys and finite numbers");
+    debug_assert!(!text.contains('\n'), "programs read a document a line");
     format!("{}\n", plain::json(&text))
 }
 

@@ -32,7 +32,7 @@ use super::zone_or_system;
 use crate::cli::serve::TopArgs;
 use crate::client::{Address, Client};
 use crate::terminal::Screen;
-use crate::top::board::{Board, View, Wish};
+use crate::top::board::{Board, USUAL_SIZE, View, Wish};
 use crate::top::frame::Frame;
 use crate::top::key::keys;
 use crate::top::raw::{Raw, show};
@@ -47,14 +47,16 @@ const SHARE: u32 = 20;
 /// How long an answer is waited for before the head line says that there is none.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
+const _: () =
+    assert!(INTERVAL.as_secs() < ANSWER_WAIT.as_secs(), "a server that is slow is not taken for gone");
+
 /// How many runs a view has.
 const MAX_RUNS: usize = 500;
 
+const _: () = assert!(MAX_RUNS <= MAX_ROWS, "one question has a view");
+
 /// How many lines of output are kept: the last of them.
 const MAX_LINES: usize = 5_000;
-
-/// The size of a terminal that does not say it.
-const USUAL_SIZE: (usize, usize) = (80, 24);
 
 /// How many bytes of keys are read at once.
 const KEY_BYTES: usize = 1_024;
@@ -223,7 +225,7 @@ impl Top {
         let states = states.iter().map(|state| state.name().to_owned()).collect();
         let request = Request::History(HistoryWire {
             states,
-            limit: MAX_RUNS.min(MAX_ROWS),
+            limit: MAX_RUNS,
             cause: Some(ALL_CAUSES.to_owned()),
             ..HistoryWire::default()
         });

@@ -37,6 +37,8 @@ use mainspring_server::protocol::{Request, Response};
 /// How many times are printed when nothing says how many.
 const DEFAULT_COUNT: u32 = 10;
 
+const _: () = assert!(DEFAULT_COUNT <= MAX_TIMES);
+
 /// How many moments in a row may have no answer: each is a thousand excluded occurrences further.
 const MAX_EMPTY_STEPS: usize = 1_000;
 
@@ -91,6 +93,7 @@ pub(super) fn upcoming(timetable: &Timetable, from: Timestamp) -> impl Iterator<
         for _ in 0..MAX_EMPTY_STEPS {
             match timetable.next_after(moment) {
                 Next::At(time) => {
+                    debug_assert!(moment < time, "the times go on");
                     after = Some(time);
                     return Some(Ok(time));
                 }

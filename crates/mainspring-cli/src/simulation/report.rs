@@ -25,6 +25,8 @@ const HEADS: [&str; 8] = ["job", "starts", "skipped", "missed", "cut", "late", "
 /// How many columns after the first are numbers, flush right.
 const NUMBER_COLUMNS: std::ops::RangeInclusive<usize> = 1..=5;
 
+const _: () = assert!(*NUMBER_COLUMNS.end() < HEADS.len());
+
 /// Writes the report. All times are shown in `zone`.
 pub fn text(scenario: &Scenario, outcome: &Outcome, zone: &TimeZone) -> String {
     let report = Report { scenario, outcome, zone };
@@ -52,6 +54,7 @@ impl Report<'_> {
 
     fn events(&self) -> String {
         let mut text: String = self.outcome.listed.iter().map(|event| self.event(event)).collect();
+        assert!(self.outcome.listed.len() as u64 <= self.outcome.event_count);
         let more = self.outcome.event_count - self.outcome.listed.len() as u64;
         if 0 < more && !text.is_empty() {
             text.push_str(&format!("and {more} more\n"));

@@ -185,6 +185,8 @@ impl Tally {
         self.close_minute();
         let counted: u64 = self.outcome.totals.iter().map(|total| total.start_count).sum();
         assert_eq!(counted, self.outcome.start_count, "every start is one of a job");
+        assert!(self.outcome.start_count <= self.outcome.event_count);
+        assert!(self.outcome.busiest.is_sorted_by(|one, next| next.count <= one.count));
         Outcome { end, ..self.outcome }
     }
 }

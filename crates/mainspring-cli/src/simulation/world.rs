@@ -77,6 +77,8 @@ pub(super) struct World<'s> {
 impl<'s> World<'s> {
     /// A world at the scenario's first moment, with its server started.
     pub(super) fn new(scenario: &'s Scenario) -> Result<World<'s>, Vec<JobName>> {
+        debug_assert!(scenario.from < scenario.to, "the command line was refused otherwise");
+        debug_assert!(scenario.outages.iter().all(|outage| outage.from < outage.to));
         let names = scenario.jobs.iter().map(|simulated| simulated.job.name.clone());
         let outages = scenario.outages.iter().copied().map(Incident::Off);
         let mut incidents: Vec<Incident> =
@@ -104,6 +106,7 @@ impl<'s> World<'s> {
         if !refused.is_empty() {
             return Err(refused);
         }
+        assert_eq!(world.index_of.len(), scenario.jobs.len(), "the planner refuses a name that two have");
         world.wall = scenario.from;
         world.tell(own_worker(lease));
         world.tell(Input::Begin { takeover: lease.takeover });
@@ -136,6 +139,7 @@ impl<'s> World<'s> {
     }
 
     fn wall_at(&self, elapsed: SignedDuration) -> Timestamp {
+        debug_assert!(self.elapsed <= elapsed, "what should have ended has");
         self.wall.checked_add(elapsed - self.elapsed).unwrap_or(Timestamp::MAX)
     }
 
@@ -176,6 +180,7 @@ impl<'s> World<'s> {
         let Running { key, attempt, has_duration, .. } = running;
         self.end_of.remove(&(key.clone(), attempt));
         self.timed_count -= usize::from(has_duration);
+        self.check();
         self.tell(Input::Ended(AttemptEnd::new(key, attempt, outcome)));
     }
 
@@ -270,6 +275,13 @@ impl<'s> World<'s> {
         }
         self.end_of.insert((start.key.clone(), start.attempt), end);
         self.running.insert(end, running);
+        self.check();
+    }
+
+    /// That what runs is counted once.
+    fn check(&self) {
+        assert_eq!(self.running.len(), self.end_of.len(), "each run has an end");
+        assert!(self.timed_count <= self.running.len());
     }
 
     /// Ends a run at once, as a process ends that takes its signal.

@@ -30,6 +30,9 @@ const OTHER_LINES: usize = 4;
 /// The widest line that is filled: that of the widest terminals.
 const MAX_COLUMNS: usize = 1_000;
 
+/// The size of a terminal that does not say it: columns and lines.
+pub const USUAL_SIZE: (usize, usize) = (80, 24);
+
 /// What is looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum View {
@@ -71,6 +74,20 @@ const HELP: [&str; 14] = [
     "q         back, and at last the end",
     "",
 ];
+
+const _: () = {
+    assert!(HELP.len() + OTHER_LINES <= USUAL_SIZE.1, "the help is seen whole on the usual terminal");
+    let mut index = 0;
+    while index < HELP.len() {
+        assert!(HELP[index].len() <= USUAL_SIZE.0);
+        index += 1;
+    }
+    let mut index = 0;
+    while index < TABS.len() {
+        assert!(TABS[index].0 as usize == '1' as usize + index, "the keys of the views count from 1");
+        index += 1;
+    }
+};
 
 /// What the command is to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -322,6 +339,7 @@ impl Board {
         lines.resize(height.saturating_sub(1).max(1), String::new());
         lines.push(self.foot(screen));
         lines.truncate(height);
+        debug_assert_eq!(lines.len(), height);
         lines
     }
 
@@ -398,6 +416,7 @@ impl Board {
 
     /// The header of the table, and the rows that there is room for.
     fn rows(&self, now: Timestamp, screen: Screen, room: usize) -> Vec<String> {
+        assert!(self.first <= self.selected, "the selected row is seen");
         let shown = self.first..self.row_count().min(self.first + room);
         let (header, rows) = match &self.view {
             View::Help => return HELP.iter().map(|line| cut(line, screen.width)).collect(),

@@ -28,6 +28,7 @@ impl Frame {
     pub fn update(&mut self, lines: Vec<String>) -> String {
         let mut text = String::new();
         for (index, line) in lines.iter().enumerate() {
+            debug_assert!(!line.contains(['\r', '\n']), "a line of the terminal is one line");
             if self.shown.get(index) != Some(line) {
                 // The old line goes first: behind a character in the last column the cursor still stands on
                 // it, and it would go too.

@@ -44,6 +44,16 @@ const SEQUENCES: [(&str, Key); 14] = [
     ("[8~", Key::End),
 ];
 
+const _: () = {
+    let mut index = 0;
+    while index < SEQUENCES.len() {
+        let sequence = SEQUENCES[index].0.as_bytes();
+        assert!(matches!(sequence[0], b'[' | b'O'), "`keys` knows by it that ESC is no key of its own");
+        assert!(matches!(sequence[sequence.len() - 1], b'@'..=b'~'), "`sequence_length` would go on");
+        index += 1;
+    }
+};
+
 /// The keys in what was read. Sequences that stand for no key of ours are left out.
 pub fn keys(bytes: &[u8]) -> Vec<Key> {
     let text = String::from_utf8_lossy(bytes);
