@@ -237,11 +237,13 @@ impl<'o> TouchLog<'o> {
 
 /// The first place of a kind after another place.
 fn after(last: Option<Place>, kind: OperationKind) -> Place {
-    match last {
+    let place = match last {
         None => (0, kind),
         Some((round, before)) if before < kind => (round, kind),
         Some((round, _)) => (round + 1, kind),
-    }
+    };
+    debug_assert!(last < Some(place), "what touches the same is done later");
+    place
 }
 
 /// What an operation touches, and the job whose run it is about.

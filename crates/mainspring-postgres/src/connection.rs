@@ -37,10 +37,12 @@ use super::value::Value;
 
 /// How long an answer is waited for. Three tries fit into the time that an owner has without a renewal. What
 /// the database was doing it goes on doing: the next try of a batch finds it done, or waits for its lock.
-const CALL_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long a step of the schema may take: it may build an index.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(600);
+
+const _: () = assert!(CALL_TIMEOUT.as_secs() < SCRIPT_TIMEOUT.as_secs());
 
 /// Ends a wait for a notification from another thread, or begins it again. A clone is a reference count for
 /// each.
@@ -264,6 +266,7 @@ impl Connection {
     /// next.
     fn try_connect(&mut self) -> Result<(), Option<tokio_postgres::Error>> {
         let configs = self.location.configs((!self.is_pooled).then_some(self.session));
+        assert!(!configs.is_empty(), "`Location::parse` refuses what names no host");
         let share = CALL_TIMEOUT / u32::try_from(configs.len()).unwrap_or(u32::MAX).max(1);
         let mut failed = None;
         for config in &configs {

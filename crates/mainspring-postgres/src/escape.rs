@@ -18,6 +18,8 @@ const MARK: char = '\u{f8ff}';
 /// What it begins with in UTF-8.
 const MARK_BYTE: u8 = 0xef;
 
+const _: () = assert!(MARK.encode_utf8(&mut [0; 4]).as_bytes()[0] == MARK_BYTE);
+
 /// The text as it is kept.
 pub(super) fn kept(text: &str) -> Cow<'_, str> {
     // Without a branch for each byte, as most texts have neither.
@@ -33,6 +35,8 @@ pub(super) fn kept(text: &str) -> Cow<'_, str> {
             other => kept.push(other),
         }
     }
+    debug_assert!(!kept.contains('\0'), "PostgreSQL has no text with it");
+    debug_assert_eq!(read(&kept), text);
     Cow::Owned(kept)
 }
 

@@ -15,7 +15,7 @@
 
 use std::time::Duration;
 
-use mainspring_job::StoreError;
+use mainspring_job::{MAX_BATCH_OPERATIONS, StoreError};
 use tokio_postgres::Row;
 
 use super::connection::{Connection, WaitNotifier};
@@ -32,6 +32,8 @@ const REPLY_CHANNEL: &str = "mainspring_replied";
 /// The most requests that are taken at once: as many as a batch of the store.
 const MAX_TAKEN: i64 = 1_024;
 
+const _: () = assert!(MAX_TAKEN as usize == MAX_BATCH_OPERATIONS);
+
 /// The most text of requests that is taken at once, unless one is longer: it is in memory meanwhile.
 const MAX_TAKEN_BYTES: i64 = 16 << 20;
 
@@ -43,6 +45,9 @@ const IDLE_INTERVAL: Duration = Duration::from_millis(1_200);
 
 /// How many looks after the last such request are lately: a minute.
 const BUSY_LOOKS: u32 = 240;
+
+const _: () = assert!(BUSY_INTERVAL.as_millis() < IDLE_INTERVAL.as_millis());
+const _: () = assert!(BUSY_LOOKS as u128 * BUSY_INTERVAL.as_millis() == 60_000, "a minute");
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +124,8 @@ impl Inbox {
             waits: row.get(3),
         };
         let entries: Vec<Entry> = rows.iter().map(entry).collect();
+        debug_assert!(entries.len() <= MAX_TAKEN as usize);
+        debug_assert!(entries.is_sorted_by_key(|entry| entry.id), "they are done in their order");
         let has_untold = entries.iter().any(|entry| !entry.waits);
         self.idle_looks = if has_untold { 0 } else { self.idle_looks.saturating_add(1) };
         Ok(entries)
@@ -198,12 +205,13 @@ impl Inbox {
                 ORDER BY place RETURNING id),
             told AS (SELECT pg_notify($3, ''), set_config('synchronous_commit', 'off', true))
             SELECT id FROM asked, told";
-        let requests: Vec<String> = requests.iter().map(|request| kept(request).into_owned()).collect();
-        let values = [Value::Texts(requests), Value::text(actor), Value::text(REQUEST_CHANNEL)];
+        let texts = requests.iter().map(|request| kept(request).into_owned()).collect();
+        let values = [Value::Texts(texts), Value::text(actor), Value::text(REQUEST_CHANNEL)];
         let rows = self.connection.call("ask", sql, &values)?;
         // Numbers are drawn in the order of the rows.
         let mut ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
         ids.sort_unstable();
+        debug_assert_eq!(ids.len(), requests.len(), "each has a number");
         Ok(ids)
     }
 

@@ -21,11 +21,11 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use super::tls::Connector;
 
 /// How long a connection may take to be there. Shorter than the time that an owner has without a renewal.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// After this time a packet that is not acknowledged ends the connection: a primary whose machine is gone
 /// sends no reset.
-const USER_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const USER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a session is asked for, where no pooler stands between: a statement of ours is never longer than an
 /// owner can be without its lease. Locks are waited for by the functions, each of which says how long.

@@ -397,7 +397,10 @@ impl Members {
             end.age = Duration::from_micros(unsigned(row.get(8)));
             Ok(Report { worker: WorkerId(unsigned(row.get(4))), number: unsigned(row.get(5)), end })
         };
-        rows.iter().map(report).collect()
+        let found = rows.iter().map(report).collect::<Result<Vec<_>, _>>()?;
+        debug_assert!(found.len() <= MAX_PAGE);
+        debug_assert!(found.is_sorted_by_key(|report| (report.worker, report.number)));
+        Ok(found)
     }
 
     /// Drops the reports of attempts that run no more by the records: all that follows from these is

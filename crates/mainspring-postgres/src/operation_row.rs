@@ -234,7 +234,7 @@ impl OperationRow<'_> {
     /// In the order of the type.
     fn write(&self, rows: &mut Vec<u8>, place: i64) {
         rows.extend_from_slice(&COLUMN_COUNT.to_be_bytes());
-        let mut row = RowWriter(rows);
+        let mut row = RowWriter { rows, count: 0 };
         row.number(Some(place));
         row.text(self.job);
         row.number(self.nominal);
@@ -267,19 +267,25 @@ impl OperationRow<'_> {
         row.number(self.at);
         row.text(self.from_state);
         row.document(self.details.as_ref());
+        debug_assert_eq!(row.count, COLUMN_COUNT, "the database counts them by what stands before them");
     }
 }
 
 /// Appends columns.
-struct RowWriter<'r>(&'r mut Vec<u8>);
+struct RowWriter<'r> {
+    rows: &'r mut Vec<u8>,
+    /// How many there are.
+    count: i32,
+}
 
 impl RowWriter<'_> {
     fn column(&mut self, of: &Type, value: Option<&[u8]>) {
-        self.0.extend_from_slice(&of.oid().to_be_bytes());
+        self.count += 1;
+        self.rows.extend_from_slice(&of.oid().to_be_bytes());
         // With a longer one the message is too large, which is refused when it is sent.
         let length = value.map_or(-1, |value| i32::try_from(value.len()).unwrap_or(i32::MAX));
-        self.0.extend_from_slice(&length.to_be_bytes());
-        self.0.extend_from_slice(value.unwrap_or_default());
+        self.rows.extend_from_slice(&length.to_be_bytes());
+        self.rows.extend_from_slice(value.unwrap_or_default());
     }
 
     fn number(&mut self, number: Option<i64>) {

@@ -4,6 +4,8 @@
 //!
 //! Does not belong to a commit: an output that is lost costs its lines and nothing else.
 
+use std::collections::BTreeSet;
+
 use mainspring_job::{KeptOutput, MAX_KEPT_ATTEMPTS, RunKey, RunPhase, StoreError};
 use mainspring_rows::{Columns, ReadResult, nanoseconds};
 
@@ -33,6 +35,8 @@ impl Outputs {
     /// # Errors
     /// When they are not kept, or may not be.
     pub fn keep(&mut self, outputs: &[KeptOutput]) -> Result<(), StoreError> {
+        let attempts = || outputs.iter().map(|output| (&output.key, output.attempt)).collect::<BTreeSet<_>>();
+        debug_assert_eq!(attempts().len(), outputs.len(), "one statement keeps a row once");
         // Of a run that is gone already nothing is kept: it would never be removed.
         let sql = "WITH u AS (SELECT * FROM unnest($1, $2, $3, $4, $5, $6) AS u (job, nominal, series, attempt, left_out, lines)
                 WHERE EXISTS (SELECT FROM mainspring.run AS r

@@ -65,7 +65,10 @@ pub(super) fn load(
     limit: usize,
 ) -> ReadResult<Vec<Once>> {
     let sql = format!("SELECT {PENDING} {IN_RANGE}");
-    rows_of(connection, "load", &sql, &range(after, up_to, limit), columns::once)
+    let found = rows_of(connection, "load", &sql, &range(after, up_to, limit), columns::once)?;
+    debug_assert!(found.len() <= limit);
+    debug_assert!(found.is_sorted_by_key(|once| once.id), "the planner goes on behind the last");
+    Ok(found)
 }
 
 pub(super) fn load_ids(
@@ -75,7 +78,10 @@ pub(super) fn load_ids(
     limit: usize,
 ) -> ReadResult<Vec<OnceId>> {
     let sql = format!("SELECT due, number {IN_RANGE}");
-    rows_of(connection, "load ids", &sql, &range(after, up_to, limit), columns::once_id)
+    let found = rows_of(connection, "load ids", &sql, &range(after, up_to, limit), columns::once_id)?;
+    debug_assert!(found.len() <= limit);
+    debug_assert!(found.is_sorted(), "the planner goes on behind the last");
+    Ok(found)
 }
 
 /// In the words of an index.
@@ -110,7 +116,11 @@ pub(super) fn defined_from(
     let sql = format!(
         "SELECT {JOB} FROM mainspring.job_list WHERE {place} AND source IS NOT NULL ORDER BY name LIMIT $2"
     );
-    rows_of(connection, "a page of jobs", &sql, &[Value::text(name), page(limit)], columns::job)
+    let values = [Value::text(name), page(limit)];
+    let found = rows_of(connection, "a page of jobs", &sql, &values, columns::job)?;
+    debug_assert!(found.is_sorted_by_key(|record| &record.mark.job), "names are ordered by their bytes");
+    debug_assert!(found.len() <= limit);
+    Ok(found)
 }
 
 /// The document of a start says the group; a definition is not read for it.
@@ -185,12 +195,20 @@ pub(super) fn open_runs(
         "SELECT {RUN} FROM mainspring.open_run WHERE (job, nominal, series) > ($1, $2, $3)
             ORDER BY job, nominal, series LIMIT $4"
     );
-    rows_of(connection, "open runs", &sql, &[job, nominal, series, page(limit)], columns::run)
+    let values = [job, nominal, series, page(limit)];
+    let found = rows_of(connection, "open runs", &sql, &values, columns::run)?;
+    debug_assert!(found.len() <= limit);
+    debug_assert!(found.is_sorted_by_key(|run| &run.key), "the next page begins behind the last");
+    debug_assert!(found.iter().all(|run| run.state.is_open()));
+    Ok(found)
 }
 
 pub(super) fn find(connection: &mut Connection, query: &Query) -> ReadResult<Vec<Run>> {
     let (sql, values) = find_sql(query);
-    rows_of(connection, "find", &sql, &values, columns::run)
+    let found = rows_of(connection, "find", &sql, &values, columns::run)?;
+    debug_assert!(found.len() <= query.limit);
+    debug_assert!(query.states.is_empty() || found.iter().all(|run| query.states.contains(&run.state)));
+    Ok(found)
 }
 
 fn find_sql(query: &Query) -> (String, Vec<Value>) {

@@ -27,6 +27,8 @@ pub const VERSION: u32 = 1;
 /// The oldest version whose programs may go on writing.
 const FLOOR: u32 = 1;
 
+const _: () = assert!(FLOOR <= VERSION, "this program may go on itself");
+
 /// What leads from each version to the next.
 const STEPS: [&str; VERSION as usize] = [include_str!("schema.sql")];
 

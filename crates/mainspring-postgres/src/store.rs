@@ -28,10 +28,10 @@ use mainspring_job::{
 use tokio_postgres::Row;
 
 use super::batch_groups::{GivenNumbers, groups};
-use super::connection::{Connection, WaitNotifier};
+use super::connection::{CALL_TIMEOUT, Connection, WaitNotifier};
 use super::escape::{kept, read};
 use super::inbox::Inbox;
-use super::location::{Location, OF_OWNER};
+use super::location::{CONNECT_TIMEOUT, Location, OF_OWNER, USER_TIMEOUT};
 use super::operation_row;
 use super::reader::PostgresReader;
 use super::schema;
@@ -40,6 +40,10 @@ use super::value::{RowType, Rows, Value};
 /// How long a lease lasts without a renewal, unless the caller says it: a restart of the database and some
 /// lost packets fit into it, and a takeover is not later than that and two seconds.
 pub const LEASE: Duration = Duration::from_secs(15);
+
+const _: () = assert!(3 * CALL_TIMEOUT.as_secs() < LEASE.as_secs(), "three tries fit into it");
+const _: () = assert!(CONNECT_TIMEOUT.as_secs() < LEASE.as_secs());
+const _: () = assert!(USER_TIMEOUT.as_secs() < LEASE.as_secs(), "a session to a dead machine ends within it");
 
 /// The most takeovers, 2^22: the epoch is in the upper bits of the number of a one-shot job, below the bit of
 /// those that programs draw.
@@ -201,6 +205,7 @@ impl PostgresStore {
                 operation_row::write(&mut rows, index, operation, begun);
             }
         }
+        debug_assert!(count <= batch.operations.len(), "each is done once, some with the one before");
         let rows = Rows { rows, count, of: self.operation.clone() };
         let workers: BTreeSet<WorkerId> = batch.assignments.iter().map(|assigned| assigned.worker).collect();
         let workers = workers.iter().map(ToString::to_string).collect();

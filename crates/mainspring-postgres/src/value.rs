@@ -42,6 +42,7 @@ impl RowType {
 impl ToSql for Rows {
     fn to_sql(&self, _of: &Type, sent: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         let is_empty = self.count == 0;
+        debug_assert_eq!(is_empty, self.rows.is_empty());
         sent.put_i32(i32::from(!is_empty));
         // No row is NULL.
         sent.put_i32(0);

@@ -10,7 +10,7 @@
 
 use mainspring_job::StoreError;
 
-use crate::ReadResult;
+use crate::{AUDIT, JOB, PENDING, RUN, ReadResult, column_count};
 
 /// How many rows are on their way at a time: some megabytes, unless many bodies have the greatest length.
 pub const MAX_ROWS: usize = 100;
@@ -152,6 +152,13 @@ pub const TABLES: [Table; 6] = [
     },
 ];
 
+// A column that is added to what a store reads is copied too. A worker is none of another store, and
+// `is_named` follows from the name.
+const _: () = assert!(TABLES[0].columns.len() == column_count(JOB));
+const _: () = assert!(TABLES[1].columns.len() == column_count(PENDING) + 1);
+const _: () = assert!(TABLES[3].columns.len() == column_count(RUN) - 1);
+const _: () = assert!(TABLES[5].columns.len() == column_count(AUDIT));
+
 /// The row of the owner, as far as it outlives its owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
@@ -228,6 +235,8 @@ pub fn copy(source: &mut dyn Source, target: &mut dyn Target) -> ReadResult<Vec<
     for table in &TABLES {
         let mut read_count = 0;
         source.each(table, &mut |rows| {
+            debug_assert!(rows.len() <= MAX_ROWS);
+            debug_assert!(rows.iter().all(|row| row.len() == table.columns.len()));
             read_count += u64::try_from(rows.len()).unwrap_or(u64::MAX);
             target.add(table, rows)
         })?;

@@ -92,6 +92,16 @@ pub const JOB: &str = "name, watermark, runs, failures, max_series, pause, timet
 /// Columns of `audit`, in the order in which [`audited`] reads them.
 pub const AUDIT: &str = "number, at, actor, action, target, note";
 
+/// How many columns such a list names.
+pub const fn column_count(list: &str) -> usize {
+    let (mut count, mut index) = (1, 0);
+    while index < list.len() {
+        count += (list.as_bytes()[index] == b',') as usize;
+        index += 1;
+    }
+    count
+}
+
 /// Nanoseconds since 1970; times beyond what 64 bits hold, in 1677 and 2262, stand for the ends of time.
 pub fn nanoseconds(time: Timestamp) -> i64 {
     let time_ns = time.as_nanosecond();
@@ -315,7 +325,9 @@ pub fn answers_text(answers: &[Answer]) -> String {
             Answer::Duplicate(Some(id)) => format!("D{}:{}", nanoseconds(id.due), number(id.number)),
         })
         .collect();
-    words.join(" ")
+    let text = words.join(" ");
+    debug_assert!(self::answers(&text).is_ok_and(|read| read.len() == answers.len()), "each is a word");
+    text
 }
 
 /// What [`answers_text`] wrote.

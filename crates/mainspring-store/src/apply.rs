@@ -14,9 +14,11 @@ use super::fault::mapped;
 use super::last_run;
 use super::read;
 use super::row_counts::RowCounts;
-use mainspring_rows::{PENDING, RUN, nanoseconds, number};
+use mainspring_rows::{PENDING, RUN, column_count, nanoseconds, number};
 
 const DELETE_PENDING: &str = "DELETE FROM pending WHERE due = ?1 AND number = ?2";
+
+const _: () = assert!(column_count(PENDING) + 1 == 11, "each column has a place");
 
 /// Written once, because a batch has hundreds of them.
 static INSERT_PENDING: LazyLock<String> = LazyLock::new(|| {
@@ -28,6 +30,7 @@ static INSERT_PENDING: LazyLock<String> = LazyLock::new(|| {
 
 /// The same of a run.
 static INSERT_RUN: LazyLock<String> = LazyLock::new(|| {
+    const { assert!(column_count(RUN) == 23, "`insert` has a value for each") };
     let places: Vec<String> = (1..=23).map(|place| format!("?{place}")).collect();
     format!("INSERT INTO run ({RUN}) VALUES ({}) ON CONFLICT DO NOTHING", places.join(", "))
 });

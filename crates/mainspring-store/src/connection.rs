@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::fault::mapped;
 
 /// How long a statement waits for another program that locks the file, before it is `Busy`.
-const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// How many prepared statements are kept: more than there are.
 const STATEMENTS: usize = 64;

@@ -25,6 +25,7 @@ pub(super) fn record(
     state: RunState,
     ended: Timestamp,
 ) -> Result<(), StoreError> {
+    debug_assert!(!state.is_open(), "it is over");
     let sql =
         "UPDATE job SET last_nominal = ?2, last_series = ?3, last_state = ?4, last_ended = ?5 WHERE name = ?1
         AND (last_nominal IS NULL OR (last_nominal, last_series) <= (?2, ?3))";

@@ -46,7 +46,10 @@ pub(super) fn load(
     limit: usize,
 ) -> Result<Vec<Once>, StoreError> {
     let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
-    rows(connection, &load_sql(), values, columns::once)
+    let found = rows(connection, &load_sql(), values, columns::once)?;
+    debug_assert!(found.len() <= limit);
+    debug_assert!(found.is_sorted_by_key(|once| once.id), "the planner goes on behind the last");
+    Ok(found)
 }
 
 /// The question behind `load_ids`, which the order of the table answers without a job.
@@ -61,7 +64,10 @@ pub(super) fn load_ids(
     limit: usize,
 ) -> Result<Vec<OnceId>, StoreError> {
     let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
-    rows(connection, load_ids_sql(), values, columns::once_id)
+    let found = rows(connection, load_ids_sql(), values, columns::once_id)?;
+    debug_assert!(found.len() <= limit);
+    debug_assert!(found.is_sorted(), "the planner goes on behind the last");
+    Ok(found)
 }
 
 /// The question behind `has_pending_of`, in the words of an index.
@@ -96,13 +102,20 @@ pub(super) fn open_runs(
 ) -> Result<Vec<Run>, StoreError> {
     let (job, nominal, series) =
         after.map_or(("", i64::MIN, 0), |key| (key.job.as_str(), nanoseconds(key.nominal), key.series));
-    rows(connection, &open_runs_sql(), params![job, nominal, series, page(limit)], columns::run)
+    let found = rows(connection, &open_runs_sql(), params![job, nominal, series, page(limit)], columns::run)?;
+    debug_assert!(found.len() <= limit);
+    debug_assert!(found.is_sorted_by_key(|run| &run.key), "the next page begins behind the last");
+    debug_assert!(found.iter().all(|run| run.state.is_open()));
+    Ok(found)
 }
 
 pub(super) fn find(connection: &Connection, query: &Query) -> Result<Vec<Run>, StoreError> {
     let sizes = Sizes { group: group_size(connection, query)?, narrow: narrow_size(connection, query)? };
     let (sql, values) = find_sql(query, sizes);
-    rows(connection, &sql, params_from_iter(values), columns::run)
+    let found = rows(connection, &sql, params_from_iter(values), columns::run)?;
+    debug_assert!(found.len() <= query.limit);
+    debug_assert!(query.states.is_empty() || found.iter().all(|run| query.states.contains(&run.state)));
+    Ok(found)
 }
 
 /// How many runs are found by what they have in common and then sorted or looked through: some milliseconds'

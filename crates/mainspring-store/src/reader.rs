@@ -24,12 +24,15 @@ use std::time::{Duration, Instant};
 use mainspring_job::StoreError;
 use rusqlite::{Connection, OpenFlags};
 
-use super::connection::connected;
+use super::connection::{BUSY_TIMEOUT, connected};
 use super::fault::mapped;
 
 /// How long a question may take. A page of rows by an index takes milliseconds; a filter that few of a
 /// million rows pass may take longer, and is to be narrowed.
 const QUESTION_TIME: Duration = Duration::from_secs(2);
+
+const _: () =
+    assert!(BUSY_TIMEOUT.as_millis() < QUESTION_TIME.as_millis(), "a locked file is `Busy`, not too slow");
 
 /// After so many steps of SQLite's machine the clock is looked at: some ten microseconds of them.
 const STEPS_PER_LOOK: i32 = 1_000;

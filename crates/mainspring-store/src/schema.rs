@@ -15,6 +15,7 @@
 //! transaction.
 
 use mainspring_job::StoreError;
+use mainspring_rows::copy::TABLES;
 use rusqlite::Connection;
 
 use super::fault::mapped;
@@ -24,6 +25,8 @@ pub const VERSION: u32 = STEPS.len() as u32;
 
 /// How many tables there are.
 const TABLE_COUNT: u32 = 7;
+
+const _: () = assert!(TABLE_COUNT as usize == TABLES.len() + 1, "a copy has all tables and the owner's row");
 
 /// What leads from each version to the next; the first makes the tables.
 pub(super) const STEPS: [&str; 1] = [include_str!("schema.sql")];

@@ -261,6 +261,7 @@ fn within_transaction<T>(
     work: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let execute = |sql| connection.prepare_cached(sql).and_then(|mut it| it.execute([])).map_err(mapped);
+    debug_assert!(connection.is_autocommit(), "no transaction is left open");
     execute("BEGIN IMMEDIATE")?;
     let result = work(connection).and_then(|done| execute("COMMIT").map(|_| done));
     if result.is_err() && !connection.is_autocommit() {

@@ -32,7 +32,7 @@ struct Row {
     assertions: usize,
 }
 
-// A row is raised by the lines of its assertions: 64 of the server, 4 of mainspring-cluster, 11 of the
+// A row is raised by the lines of its assertions: 64 of the server, 4 of mainspring-cluster, 95 of the
 // stores, 16 of processes, 21 of jobs, 152 of the web and 85 of the commands.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
@@ -68,9 +68,9 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_633, goal: 3_600, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_729,
+        lines: 4_813,
         goal: 3_600,
-        assertions: 16,
+        assertions: 128,
     },
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
