@@ -41,7 +41,9 @@ pub(super) fn written(start: &Start) -> Assignment {
         priority: work.priority,
     };
     let text = serde_json::to_string(&document).expect("texts and numbers are a document");
-    Assignment::new(*worker, key.clone(), *attempt, text)
+    let assignment = Assignment::new(*worker, key.clone(), *attempt, text);
+    debug_assert!(read(&assignment).is_ok_and(|read| read.fence == *fence), "a worker reads what is written");
+    assignment
 }
 
 /// The start of an assignment.

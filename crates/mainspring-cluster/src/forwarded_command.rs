@@ -141,7 +141,7 @@ impl SubmissionHolder {
 impl ForwardedCommand {
     /// `None` for what no program asks for.
     pub fn of(command: &Command) -> Option<ForwardedCommand> {
-        Some(match command {
+        let forwarded = match command {
             Command::Submit(Submission { due, name, key, work, earlier, .. }) => {
                 let (due, name, key, earlier) = (*due, name.clone(), key.clone(), *earlier);
                 let HolderWork { kind, body, policies, group, priority } = HolderWork::of(work);
@@ -156,7 +156,9 @@ impl ForwardedCommand {
             Command::Cancel(run) => ForwardedCommand::Cancel { run: run.clone() },
             Command::Withdraw(id) => ForwardedCommand::Withdraw { submitted: *id },
             _ => return None,
-        })
+        };
+        debug_assert!(forwarded.clone().command().is_ok(), "the owner reads what is written");
+        Some(forwarded)
     }
 
     /// Whether it may be done again: a second submission with the same key, or the same id, changes nothing.

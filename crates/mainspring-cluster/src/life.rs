@@ -79,6 +79,14 @@ impl Life {
         let own = OwnReport { report, ended: made, made };
         self.attempts.insert(attempted, Some(own.clone()));
         self.unsent.push(own);
+        self.check();
+    }
+
+    /// That what is sent is in its order: the planner reads on from the last number that it has read.
+    fn check(&self) {
+        let number = |own: &OwnReport| own.report.number;
+        debug_assert!(self.unsent.is_sorted_by(|one, next| number(one) < number(next)));
+        debug_assert!(self.unsent.last().is_none_or(|last| number(last) == self.report_count));
     }
 
     /// Nothing starts here any more: what has neither begun nor ended may run elsewhere.
@@ -105,6 +113,7 @@ impl Life {
                 self.unsent.push(own.clone());
             }
         }
+        self.check();
     }
 }
 

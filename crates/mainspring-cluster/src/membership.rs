@@ -29,8 +29,8 @@ use std::time::Duration;
 use mainspring_action::body::Body;
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_job::{
-    Assignment, AttemptEnd, Cause, KeptOutput, LeaseDeadlines, MAX_PAGE, Outcome, RunKey, RunPhase,
-    StoreError,
+    Assignment, AttemptEnd, Cause, KeptOutput, LeaseDeadlines, MAX_KEPT_OUTPUT_BYTES, MAX_PAGE, Outcome,
+    RunKey, RunPhase, StoreError,
 };
 use mainspring_postgres::{Kill, Location, Member, Members, Outputs, PostgresReader, Report, WorkerOrders};
 use mainspring_server::server::execution::AttemptKey;
@@ -53,15 +53,19 @@ const READ_INTERVAL: Duration = Duration::from_secs(1);
 /// reads very many takes nothing away from others for long.
 const MAX_READ: usize = 32;
 
+const _: () = assert!(MAX_READ * MAX_KEPT_OUTPUT_BYTES <= 8 << 20);
+
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
+
+const _: () = assert!(TRY_WAIT.as_millis() < LOOK_INTERVAL.as_millis());
 
 /// How long a run waits that a worker could not read, before it is placed again. Long enough that a pool of
 /// one old worker does nothing else, and short beside a rolling upgrade.
 const UNREAD_WAIT: Duration = Duration::from_secs(10);
 
 /// How long a worker that leaves waits for the planner to record what it reported.
-const LEAVE_WAIT: Duration = Duration::from_secs(5);
+pub(super) const LEAVE_WAIT: Duration = Duration::from_secs(5);
 
 /// See the head of this file.
 pub(super) struct Membership {

@@ -15,7 +15,7 @@ use mainspring_server::protocol::{
 };
 
 /// How long the server has for an answer.
-const ANSWER_WAIT: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_WAIT: Duration = Duration::from_secs(10);
 
 /// A connection to it.
 #[derive(Debug)]

@@ -42,10 +42,15 @@ const POOLED_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the list is read at most, however often it is told of something.
 const LIST_INTERVAL: Duration = Duration::from_millis(50);
 
+const _: () = assert!(LIST_INTERVAL.as_millis() < POOLED_LOOK_INTERVAL.as_millis());
+const _: () = assert!(POOLED_LOOK_INTERVAL.as_millis() < LOOK_INTERVAL.as_millis());
+
 /// How often reports are dropped after the last that was read: what follows from them is committed by then.
 /// What is left is dropped after the next. Each time costs a look at all that are there.
 const DROP_COUNT: u32 = 10;
 const DROP_INTERVAL: Duration = Duration::from_secs(1);
+
+const _: () = assert!(DROP_INTERVAL.as_millis() <= LOOK_INTERVAL.as_millis(), "a look drops what is due");
 
 /// How many looks pass before it is asked for reports of which nothing was told: what tells it of them may be
 /// broken, though its session seems to be there.
@@ -204,6 +209,7 @@ impl PlannerLink {
                     if MAX_LOST < self.lost.len() {
                         self.lost.pop_first();
                     }
+                    debug_assert!(self.lost.len() <= MAX_LOST);
                     gone.push((id, WorkerEvent::Gone { id, how: Takeover::Unclean, silent }));
                 }
                 // The next list says how one is gone that has gone meanwhile.
@@ -279,7 +285,8 @@ impl PlannerLink {
             }
             self.ended_count += reports.len();
             for report in reports {
-                self.read_up_to.insert(report.worker, report.number);
+                let before = self.read_up_to.insert(report.worker, report.number);
+                debug_assert!(before < Some(report.number), "each report is a fact once");
                 self.tell(report.end.into());
             }
             if is_all {

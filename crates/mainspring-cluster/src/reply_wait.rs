@@ -12,15 +12,19 @@
 
 use std::time::Duration;
 
+use mainspring_exec::clock::Moment;
 use mainspring_postgres::Inbox;
 
-use mainspring_exec::clock::Moment;
+use super::execution::PLANNER_LEASE;
+use super::own_server::ANSWER_WAIT;
 
 /// How often it is looked for a reply.
 const REPLY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long the owner has: a takeover, a look at the inbox, the answer, and some time to spare.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+const _: () = assert!(PLANNER_LEASE.as_secs() + ANSWER_WAIT.as_secs() < PATIENCE.as_secs());
 
 /// Why there is no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use mainspring_job::StoreError;
 use mainspring_postgres::{Inbox, Location, PostgresReader};
 use serde::Serialize;
 
-use super::remote_changes::RemoteChanges;
+use super::remote_changes::{REST, RemoteChanges};
 use super::reply_wait::{Lack, wait_for};
 use super::streaming_requests::{self, temporary};
 use super::tables::Tables;
@@ -37,6 +37,9 @@ use mainspring_server::waiting::{is_left, wait_for_any};
 /// How often a standby looks whether the owner has changed something, while a page is open there: a question
 /// about one row, and a page that hears of it a second later shows what a person expects.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+const _: () =
+    assert!(LOOK_INTERVAL.as_millis() <= REST.as_millis(), "a change is seen by when it may be told");
 
 /// How long a client of a standby may be silent.
 const CLIENT_WAIT: Duration = Duration::from_secs(30);
@@ -229,6 +232,7 @@ impl RequestProxy {
         let mut give = |response| {
             let text =
                 serde_json::to_string(&IdentifiedResponse { id, response }).map_err(io::Error::other)?;
+            debug_assert!(!text.contains('\n'), "an answer is one line");
             writeln!(written, "{text}")
         };
         let asked = match asked {

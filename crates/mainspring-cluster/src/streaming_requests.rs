@@ -68,6 +68,7 @@ impl LogsReply {
             self.bytes -= first.text.len();
             self.left_out += 1;
         }
+        debug_assert!(self.bytes <= MAX_REPLY_BYTES, "the bytes are those of the lines");
     }
 
     fn text(&self) -> String {

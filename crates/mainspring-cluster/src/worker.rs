@@ -21,16 +21,22 @@ use mainspring_server::server::Stopping;
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::worker::{WorkerLoop, WorkerStop, link};
 
+use super::execution::PLANNER_LEASE;
 use super::lease_cache::LeaseCache;
-use super::membership::Membership;
+use super::membership::{LEAVE_WAIT, Membership};
 
 /// How long the lease of a worker lasts without a renewal: a restart of the database and some lost packets
 /// fit into it, and what ran at a dead worker is tried again not later than that and two seconds.
 pub const WORKER_LEASE: Duration = Duration::from_secs(15);
 
+const _: () =
+    assert!(PLANNER_LEASE.as_secs() < WORKER_LEASE.as_secs(), "workers outlast a planner that died");
+
 /// How long the end of a worker waits for the database: what it reported is on record within it, where the
 /// database answers.
 const END_WAIT: Duration = Duration::from_secs(6);
+
+const _: () = assert!(LEAVE_WAIT.as_secs() < END_WAIT.as_secs(), "the thread that leaves is waited for");
 
 /// What a worker is.
 #[derive(Debug)]

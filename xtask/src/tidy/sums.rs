@@ -32,7 +32,7 @@ struct Row {
     assertions: usize,
 }
 
-// A row is raised by the lines of its assertions: 64 of the server, 4 of mainspring-cluster, 95 of the
+// A row is raised by the lines of its assertions: 64 of the server, 33 of mainspring-cluster, 95 of the
 // stores, 16 of processes, 21 of jobs, 152 of the web and 85 of the commands.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
@@ -80,7 +80,7 @@ const ROWS: [Row; 12] = [
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back. By 85, as the stores by
     // 22: a candidate asks when the lease has run out, and tables are vacuumed after many ends.
-    Row { crates: &["mainspring-cluster"], lines: 1_973, goal: 1_800, assertions: 15 },
+    Row { crates: &["mainspring-cluster"], lines: 2_002, goal: 1_800, assertions: 99 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
     Row { crates: &["mainspring-web"], lines: 7_853, goal: 4_900, assertions: 127 },
