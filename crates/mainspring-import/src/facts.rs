@@ -158,6 +158,7 @@ impl Variables {
                 self.all.push((name.to_owned(), value));
             }
         }
+        debug_assert_eq!(self.all.len(), self.index_of.len(), "each name is there once");
     }
 
     /// The value of a variable.

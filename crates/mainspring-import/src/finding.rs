@@ -21,6 +21,8 @@ pub(crate) const MAX_KEPT_FINDINGS: usize = 10_000;
 /// How many bytes of lines are kept of a file, beside its first finding: lines may be long.
 const MAX_KEPT_LINE_BYTES: usize = 4 << 20;
 
+const _: () = assert!(MAX_SHOWN_PROBLEMS <= MAX_KEPT_FINDINGS, "what is shown is kept");
+
 /// Bytes of one of the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -84,6 +86,7 @@ impl Findings {
     }
 
     fn add(&mut self, place: &Place, severity: Severity, message: String, todo: Option<String>) {
+        debug_assert!(place.span.start <= place.span.end);
         let is_problem = severity == Severity::Problem;
         // No problem goes unseen for a warning.
         if MAX_KEPT_FINDINGS <= self.kept.len() && (!is_problem || self.has_problem) {
@@ -129,9 +132,11 @@ impl Findings {
                 let fault = Fault { span, message: finding.message, hint: finding.todo };
                 problems.push(Problem { severity: finding.severity, ..Problem::new(line, fault) });
             }
+            debug_assert!(problems.len() <= MAX_SHOWN_PROBLEMS);
             problems.sort_by_key(|problem| problem.line_number);
             all.push((problems, unkept_count));
         }
+        debug_assert!(rest.next().is_none(), "each is of one of the files");
         if let Some((_, unkept_count)) = all.first_mut() {
             *unkept_count += self.unkept_count;
         }

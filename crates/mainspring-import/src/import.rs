@@ -86,5 +86,7 @@ pub fn import(sources: &[Source], options: &Options) -> Import {
     let has_problem = findings.has_problem();
     let JobFileText { text, job_count, off_count } =
         if has_problem { JobFileText::default() } else { written };
-    Import { text, job_count, off_count, findings: findings.placed(sources), has_problem }
+    let findings = findings.placed(sources);
+    assert_eq!(findings.len(), sources.len(), "each file has its own");
+    Import { text, job_count, off_count, findings, has_problem }
 }

@@ -46,6 +46,7 @@ pub(crate) const fn is<S, V>(
     read: fn(&mut Draft<S>, &V),
     says: &'static str,
 ) -> Key<S, V> {
+    assert!(!name.is_empty());
     Key { name, says, fate: Fate::Is(read) }
 }
 
@@ -56,16 +57,20 @@ pub(crate) const fn near<S, V>(
     read: fn(&mut Draft<S>, &V),
     says: &'static str,
 ) -> Key<S, V> {
+    assert!(!says.is_empty(), "a remark says what is another");
     Key { name, says, fate: Fate::Near(read) }
 }
 
 /// The row of a key without an equal: what is lost, and what to do.
 pub(crate) const fn lost<S, V>(name: &'static str, says: &'static str, todo: &'static str) -> Key<S, V> {
+    assert!(!says.is_empty(), "a warning says what is lost");
+    assert!(!todo.is_empty(), "and what to do");
     Key { name, says, fate: Fate::Lost(todo) }
 }
 
 /// The row of a key without which nothing is lost.
 pub(crate) const fn unneeded<S, V>(name: &'static str, says: &'static str) -> Key<S, V> {
+    assert!(!says.is_empty(), "the table of the manual says why");
     Key { name, says, fate: Fate::Unneeded }
 }
 

@@ -29,7 +29,7 @@ use crate::facts::{Call, JobFacts, When};
 use crate::finding::{Findings, text_of};
 use crate::key::{Key, is, lost, near, read_table, unneeded};
 use crate::schedule::without_zone;
-use crate::yaml::{Language, Node, Value, documents};
+use crate::yaml::{Language, MAX_DEPTH, Node, Value, documents};
 
 /// What a job says that is judged when all of it is known.
 #[derive(Debug, Default)]
@@ -88,6 +88,8 @@ pub(crate) fn read(source: &Source, file: usize, findings: &mut Findings) -> Vec
 
 /// How deep sections are looked into: an environment, `:scheduler:`, `:schedule:`.
 const MAX_SECTIONS: usize = 4;
+
+const _: () = assert!(MAX_SECTIONS <= MAX_DEPTH, "so deep a file may be");
 
 fn table(node: &Node, depth: usize, jobs: &mut Vec<JobFacts>, findings: &mut Findings) {
     for item in node.list().iter().filter(|item| is_job(item)) {

@@ -38,6 +38,12 @@ use crate::shell;
 /// The longest name that is made: there is room for a number behind it.
 const MAX_NAME_CHARS: usize = 100;
 
+const _: () = assert!(
+    MAX_NAME_CHARS + "-1000000".len() <= mainspring_job::MAX_NAME_CHARS,
+    "there is room for a number behind it",
+);
+const _: () = assert!(word::MAX_WORD_CHARS <= MAX_NAME_CHARS, "a word of a command is a name too");
+
 /// The longest comment that is made of a text of the source.
 const MAX_COMMENT_CHARS: usize = 200;
 
@@ -71,6 +77,7 @@ pub(crate) fn write(
         );
         return written;
     }
+    let count = jobs.len();
     for mut job in jobs {
         match (job.has_command(), run) {
             (false, Some(run)) => job.body.shell = Some(filled_in(run, &job)),
@@ -93,7 +100,7 @@ pub(crate) fn write(
         let name = chosen.choose(&job);
         let table = table(&name, &job);
         if job.off.is_none() {
-            job.off = refusal(&table).inspect(|why| {
+            job.off = refusal(&name, &table).inspect(|why| {
                 let message = format!("the job `{name}` is written as a comment: {why}");
                 findings.warn(&job.place, message, "correct it there, or in the job file");
             });
@@ -114,7 +121,15 @@ pub(crate) fn write(
             }
         }
     }
+    assert_eq!(written.job_count + written.off_count, count, "each job is in the file");
+    debug_assert!(counted(&written.text).is_none_or(|count| count == written.job_count));
     written
+}
+
+/// How many jobs the parser of job files finds, if it finds no problem: a limit of all together may be one.
+fn counted(text: &str) -> Option<usize> {
+    let file = JobFile::parse(&Source::new("import", text), &TimeZone::UTC);
+    file.problems.is_empty().then_some(file.jobs.len())
 }
 
 /// What a job calls, as words of a shell.
@@ -145,6 +160,7 @@ fn filled_in(run: &str, job: &JobFacts) -> String {
 
 /// Each line of a text as a comment.
 fn commented(text: &str) -> String {
+    debug_assert!(!text.contains('\r'), "a comment of TOML has none");
     text.lines().map(|line| format!("# {line}\n")).collect()
 }
 
@@ -156,8 +172,10 @@ fn cut(text: &str) -> String {
 }
 
 /// What the parser of job files says against a table.
-fn refusal(table: &str) -> Option<String> {
+fn refusal(name: &JobName, table: &str) -> Option<String> {
     let file = JobFile::parse(&Source::new("table", table), &TimeZone::UTC);
+    let is_own = || file.jobs.iter().map(|placed| &placed.job.name).eq([name]);
+    debug_assert!(!file.problems.is_empty() || is_own(), "a table is the job that was written");
     file.problems.first().map(|problem| problem.fault.message.clone())
 }
 

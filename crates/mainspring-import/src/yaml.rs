@@ -185,6 +185,7 @@ pub(crate) fn documents(text: &str, file: usize, findings: &mut Findings) -> Vec
             return Vec::new();
         }
     }
+    debug_assert!(tree.open.is_empty(), "what begins ends");
     tree.documents
 }
 
@@ -238,6 +239,7 @@ impl Tree {
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
                 Some((node, count)) => {
                     let (mut node, count) = (node.clone(), *count);
+                    debug_assert_eq!(node.count(), count, "a copy counts as what it is a copy of");
                     node.place = place;
                     self.add(node, 0, count)
                 }

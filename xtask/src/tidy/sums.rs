@@ -33,7 +33,7 @@ struct Row {
 }
 
 // A row is raised by the lines of its assertions: 64 of the server, 33 of mainspring-cluster, 95 of the
-// stores, 16 of processes, 21 of jobs, 152 of the web and 85 of the commands.
+// stores, 16 of processes, 21 of jobs, 50 of imports, 152 of the web and 85 of the commands.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out. By
@@ -65,7 +65,7 @@ const ROWS: [Row; 12] = [
         assertions: 17,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows.
-    Row { crates: &["mainspring-import"], lines: 3_633, goal: 3_600, assertions: 4 },
+    Row { crates: &["mainspring-import"], lines: 3_683, goal: 3_600, assertions: 77 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
         lines: 4_813,

@@ -17,6 +17,14 @@ const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /// The weekdays of those names in cron.
 const OF_CRON: [u8; 7] = [1, 2, 3, 4, 5, 6, 0];
 
+const _: () = {
+    let mut day = 0;
+    while day < OF_CRON.len() {
+        assert!(OF_CRON[day] as usize == (day + 1) % 7, "0 is Monday there, and Sunday in cron");
+        day += 1;
+    }
+};
+
 /// Which weekday of a month it may be.
 const ORDINALS: [(&str, &str); 6] =
     [("1st", "#1"), ("2nd", "#2"), ("3rd", "#3"), ("4th", "#4"), ("5th", "#5"), ("last", "L")];
@@ -96,6 +104,7 @@ impl CronFields {
             (_, "*") => format!("{second} {five}"),
             _ => format!("{second} {five} {year}"),
         };
+        debug_assert!((5..=7).contains(&text.split(' ').count()), "each field is one word");
         Ok(CronFields { text, has_both_days })
     }
 }
@@ -128,6 +137,7 @@ fn weekdays(text: &str) -> Result<String, Refusal> {
         }
         (first..=last).step_by(step).for_each(|day| days[day] = true);
     }
+    debug_assert!(days.contains(&true), "each item has a day");
     let names = WEEKDAYS.iter().zip(days).filter(|(_, is_in)| *is_in).map(|(name, _)| *name);
     Ok(names.collect::<Vec<_>>().join(","))
 }

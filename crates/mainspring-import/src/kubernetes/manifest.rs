@@ -19,11 +19,17 @@ use crate::yaml::Node;
 /// The retries of a job that says nothing.
 const DEFAULT_BACKOFF_LIMIT: u64 = 6;
 
+const _: () = assert!(DEFAULT_BACKOFF_LIMIT <= MAX_RETRIES as u64);
+
 /// The first wait before a retry, and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(360));
 
+const _: () = assert!(BACKOFF.0.as_secs() < BACKOFF.1.as_secs());
+
 /// The time until SIGKILL of a pod that says nothing.
 const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+
+const _: () = assert!(DEFAULT_GRACE.as_secs() <= MAX_KILL_GRACE.as_secs());
 
 /// Keys of the object.
 pub(super) const TOP_KEYS: &[Key<ManifestWords, Node>] = &[

@@ -20,6 +20,14 @@ const UNITS: &[(&[&str], u64)] = &[
     (&["years", "year", "y"], 31_557_600_000_000),
 ];
 
+const _: () = {
+    let mut index = 1;
+    while index < UNITS.len() {
+        assert!(UNITS[index - 1].1 < UNITS[index].1, "each is longer than the one before");
+        index += 1;
+    }
+};
+
 /// A length of time, or none for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeSpan {
