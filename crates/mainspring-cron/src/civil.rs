@@ -25,6 +25,16 @@ const YEAR_KINDS: usize = 14;
 /// Days before each month in a year that is not a leap year.
 const DAYS_BEFORE: [u16; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
+const _: () = assert!(YEAR_KINDS == 2 * 7, "the first weekday, and whether it is a leap year");
+const _: () = {
+    assert!(DAYS_BEFORE[11] + 31 == 365);
+    let mut month = 1;
+    while month < DAYS_BEFORE.len() {
+        assert!(matches!(DAYS_BEFORE[month] - DAYS_BEFORE[month - 1], 28 | 30 | 31));
+        month += 1;
+    }
+};
+
 /// The years that match: bit n is the year 1970 + n. `None` is every year.
 pub(crate) type Years = Option<[u64; 4]>;
 
@@ -108,7 +118,12 @@ impl Direction for Earlier {
 impl Calendar {
     pub(crate) fn new(fields: Fields) -> Calendar {
         let Fields { years, months, days, hours, minutes, moments } = fields;
-        assert!(hours != 0 && minutes != 0 && months != 0, "a field allows at least one value");
+        assert!(hours != 0, "a field allows at least one value");
+        assert!(minutes != 0, "a field allows at least one value");
+        assert!(months != 0, "a field allows at least one value");
+        debug_assert!(hours < 1 << 24);
+        debug_assert!(minutes < 1 << 60);
+        debug_assert!(months & !0x1ffe == 0, "months are 1 to 12");
         let mut months_by_kind = [0; YEAR_KINDS];
         for (kind, found) in months_by_kind.iter_mut().enumerate() {
             for month in (1..=12).filter(|month| months & (1 << month) != 0) {
@@ -122,12 +137,18 @@ impl Calendar {
 
     /// The first match at or after a moment; `None` if there is none within 400 years.
     pub(crate) fn next(&self, from: DateTime) -> Option<DateTime> {
-        self.search::<Later>(from)
+        let found = self.search::<Later>(from);
+        debug_assert!(found.is_none_or(|found| from <= found));
+        debug_assert!(found.is_none_or(|found| self.matches_date(found.date())));
+        found
     }
 
     /// The last match at or before a moment; `None` if there is none within 400 years.
     pub(crate) fn prev(&self, to: DateTime) -> Option<DateTime> {
-        self.search::<Earlier>(to)
+        let found = self.search::<Earlier>(to);
+        debug_assert!(found.is_none_or(|found| found <= to));
+        debug_assert!(found.is_none_or(|found| self.matches_date(found.date())));
+        found
     }
 
     /// Whether any day of any allowed year matches.

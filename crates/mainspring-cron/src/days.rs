@@ -20,6 +20,11 @@ pub(crate) const ALL_WEEKDAYS: u8 = 0x7f;
 /// Bits 1, 8, 15, 22 and 29: one weekday's days in a month that starts with it.
 const SEVENTHS: u32 = 0x2040_8102;
 
+const _: () = assert!(ALL_DATES.count_ones() == 31);
+const _: () = assert!(ALL_WEEKDAYS.count_ones() == 7);
+const _: () = assert!(SEVENTHS.count_ones() == 5);
+const _: () = assert!(SEVENTHS & SEVENTHS << 7 == SEVENTHS & !(1 << 1), "they are a week apart");
+
 /// How dates and weekdays are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Join {
@@ -117,6 +122,7 @@ impl Days {
 impl MonthShape {
     /// How many days come before the first one that is this weekday.
     fn skip(self, weekday: u8) -> u8 {
+        debug_assert!(weekday < 7);
         (weekday + 7 - self.first_weekday) % 7
     }
 
@@ -128,13 +134,15 @@ impl MonthShape {
     fn nearest_workday(self, day: u8) -> u8 {
         const SUNDAY: u8 = 0;
         const SATURDAY: u8 = 6;
-        match (self.first_weekday + day - 1) % 7 {
+        let nearest = match (self.first_weekday + day - 1) % 7 {
             SATURDAY if day == 1 => 3,
             SATURDAY => day - 1,
             SUNDAY if day == self.length => day - 2,
             SUNDAY => day + 1,
             _ => day,
-        }
+        };
+        debug_assert!((1..=self.length).contains(&nearest));
+        nearest
     }
 }
 

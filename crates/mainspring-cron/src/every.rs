@@ -36,6 +36,23 @@ const UNITS: [(&str, i128); 9] = [
     ("w", 604_800 * SECOND_NS),
 ];
 
+const _: () = assert!(SHORTEST_NS == Every::SHORTEST.as_nanos() as i128);
+const _: () = assert!(LONGEST_NS == Every::LONGEST.as_nanos() as i128);
+const _: () = {
+    let mut first = 0;
+    while first < UNITS.len() {
+        let mut second = first + 1;
+        while second < UNITS.len() {
+            let (name, later) = (UNITS[first].0, UNITS[second].0);
+            let (is_shorter, begins_so) =
+                (name.len() <= later.len(), name.as_bytes()[0] == later.as_bytes()[0]);
+            assert!(!is_shorter || !begins_so, "the longer of two names that begin alike is found first");
+            second += 1;
+        }
+        first += 1;
+    }
+};
+
 /// A fixed period on the time line: due at `anchor + n * period` for all whole `n`.
 ///
 /// The period is 1 ms to 36525 days, in whole nanoseconds. The anchor is the Unix epoch unless
@@ -135,13 +152,17 @@ impl Every {
     /// The first mark strictly after a moment. `None` only if that lies beyond the year 9999.
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         let periods = (after.as_nanosecond() - self.phase_ns).div_euclid(self.period_ns) + 1;
-        Timestamp::from_nanosecond(self.phase_ns + periods * self.period_ns).ok()
+        let found = Timestamp::from_nanosecond(self.phase_ns + periods * self.period_ns).ok();
+        debug_assert!(found.is_none_or(|found| after < found));
+        found
     }
 
     /// The last mark strictly before a moment. `None` only if that lies before the year -9999.
     pub fn prev_before(&self, before: Timestamp) -> Option<Timestamp> {
         let periods = (before.as_nanosecond() - 1 - self.phase_ns).div_euclid(self.period_ns);
-        Timestamp::from_nanosecond(self.phase_ns + periods * self.period_ns).ok()
+        let found = Timestamp::from_nanosecond(self.phase_ns + periods * self.period_ns).ok();
+        debug_assert!(found.is_none_or(|found| found < before));
+        found
     }
 
     /// Reads `90s`, `1h30m`, `1.5h` or `500ms`.
@@ -232,6 +253,7 @@ fn period_text(period_ns: i128) -> String {
             left %= unit_ns;
         }
     }
+    debug_assert_eq!(left, 0, "the last unit is a nanosecond");
     text
 }
 

@@ -106,6 +106,7 @@ impl Schedule {
             Expression::At(moment) => Some(*moment).filter(|&moment| after < moment),
             Expression::Reboot => None,
         };
+        debug_assert!(found.is_none_or(|found| after < found), "who asks on from it goes on");
         found.map(|moment| moment.to_zoned(self.zone.clone()))
     }
 
@@ -130,6 +131,7 @@ impl Schedule {
             Expression::At(moment) => Some(*moment).filter(|&moment| moment < before),
             Expression::Reboot => None,
         };
+        debug_assert!(found.is_none_or(|found| found < before));
         found.map(|moment| moment.to_zoned(self.zone.clone()))
     }
 

@@ -33,6 +33,13 @@ const HORIZON: SignedDuration = SignedDuration::from_hours(24 * (CYCLE_YEARS as 
 const CALM_DAY: SignedDuration = SignedDuration::from_hours(24 + 3);
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
 
+const DAY_SECONDS: i64 = 86_400;
+const _: () = assert!(LITERAL_FROM.as_secs() < LONGEST_CHANGE.as_secs());
+const _: () = assert!(LEAP_MARGIN.as_secs() == 2 * LONGEST_CHANGE.as_secs());
+const _: () = assert!(LITERAL_FROM.as_secs() + CALM_DAY.as_secs() < 2 * DAY_SECONDS);
+const _: () = assert!(CALM_DAY.as_secs() == DAY_SECONDS + LITERAL_FROM.as_secs());
+const _: () = assert!(HORIZON.as_secs() / DAY_SECONDS > 400 * 365 + 97, "a whole cycle is searched");
+
 /// A calendar, the zone it is read in, and what to do at changes of its clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ZonedCalendar<'a> {
@@ -76,9 +83,11 @@ impl ZonedCalendar<'_> {
         let mut stretch = self.stretch_ahead(from);
         while from < limit {
             if let Some(found) = self.first_in(&stretch, from) {
+                debug_assert!(from <= found);
                 return Some(found);
             }
             let end = stretch.end?;
+            debug_assert!(from < end.at, "each step goes on");
             let is_settled = LONGEST_CHANGE < end.at.duration_since(from);
             let answer = self.calendar.next(stretch.offset.to_datetime(from));
             if is_settled {
@@ -104,9 +113,11 @@ impl ZonedCalendar<'_> {
         while limit <= to {
             let stretch = Stretch::at(self.zone, to);
             if let Some(found) = self.last_in(&stretch, to) {
+                debug_assert!(found <= to);
                 return Some(found);
             }
             let start = stretch.start?;
+            debug_assert!(start.at <= to, "each step goes on");
             let before = start.at.checked_sub(INSTANT).ok()?;
             let answer = self.calendar.prev(stretch.offset.to_datetime(to));
             to = if LONGEST_CHANGE < to.duration_since(start.at) {
