@@ -21,6 +21,9 @@ const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 const ALL_MINUTES: u64 = (1 << 60) - 1;
 const ALL_HOURS: u32 = (1 << 24) - 1;
 
+const _: () = assert!(ALL_MINUTES.count_ones() == 60);
+const _: () = assert!(ALL_HOURS.count_ones() == 24);
+
 /// Leaves occurrences out.
 ///
 /// # Example

@@ -28,6 +28,8 @@ pub(crate) const NUMBER_BITS: u32 = 40;
 /// The bit that the number of an id has which no planner gave. It leaves the epochs 2^22.
 const DRAWN: u64 = 1 << 62;
 
+const _: () = assert!(NUMBER_BITS < DRAWN.trailing_zeros(), "epochs stand between a count and that bit");
+
 /// What the names of one-shot jobs without a name of their own begin with.
 const PREFIX: &str = "once-";
 
@@ -139,6 +141,7 @@ impl fmt::Display for Base36 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const DIGITS: usize = 12;
         const BASE: u128 = 36_u128.pow(12);
+        const { assert!(BASE <= u64::MAX as u128, "twelve digits fit") };
         let (mut digits, mut begin, mut rest) = ([b'0'; 3 * DIGITS], 3 * DIGITS, self.0);
         loop {
             let mut part = u64::try_from(rest % BASE).expect("twelve digits fit");

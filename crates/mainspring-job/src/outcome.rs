@@ -166,6 +166,7 @@ fn number<N: FromStr>(text: &str, word: &str) -> Option<N> {
 /// The beginning of a message that is too long, with a mark for its rest.
 fn shortened(text: &str) -> String {
     const MARK: &str = " ..";
+    const { assert!(MARK.len() < MAX_MESSAGE_BYTES) };
     if text.len() <= MAX_MESSAGE_BYTES {
         return text.to_owned();
     }

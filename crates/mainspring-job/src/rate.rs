@@ -27,6 +27,8 @@ pub const MIN_RATE_PERIOD: Duration = Duration::from_millis(1);
 /// The longest period of a rate: a day. Of what is longer a new planner would know too little.
 pub const MAX_RATE_PERIOD: Duration = Duration::from_secs(86_400);
 
+const _: () = assert!(MIN_RATE_PERIOD.as_millis() < MAX_RATE_PERIOD.as_millis());
+
 /// At most so many starts in any span of a period. A start at the end of the span is in the next.
 ///
 /// # Example

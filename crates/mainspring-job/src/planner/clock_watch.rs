@@ -12,6 +12,8 @@ const WAIT_STEP: SignedDuration = SignedDuration::from_secs(1);
 /// Less than this back is not worth a note: clocks are corrected by fractions of a second all day.
 pub(super) const NOTED_STEP: SignedDuration = SignedDuration::from_secs(60);
 
+const _: () = assert!(WAIT_STEP.as_secs() < NOTED_STEP.as_secs());
+
 /// How far the clock was set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepBack {

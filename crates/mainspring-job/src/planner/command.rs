@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::Planner;
 use super::ledger::{Fallback, KeyedRequest, Position, Subject};
 use super::places::Place;
-use super::preview::preview;
+use super::preview::{MAX_BACKFILL_RUNS, preview};
 use crate::audit::MAX_NOTE_BYTES;
 use crate::input::{Command, RunRequest, Scope, Ticket};
 use crate::job::Job;
@@ -29,6 +29,8 @@ use crate::state::RunState;
 /// is in memory, about a kilobyte, and a look at a job's runs takes time for each. Many submissions with
 /// times of their own are one-shot jobs.
 pub const MAX_WAITING_REQUESTS: usize = 1_000;
+
+const _: () = assert!(MAX_WAITING_REQUESTS == MAX_BACKFILL_RUNS);
 
 /// Between the name of a job and the key of a run of it: the unit separator of ASCII, which is never typed.
 const KEY_SEPARATOR: char = '\u{1f}';

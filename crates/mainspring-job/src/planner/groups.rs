@@ -30,11 +30,13 @@ use jiff::Timestamp;
 use crate::input::Prune;
 use crate::job::Group;
 use crate::name::JobName;
-use crate::rate::Rate;
+use crate::rate::{MAX_RATE_PERIOD, Rate};
 
 /// For at most so long a new planner starts nothing of a group with a rate: a person who restarts a server
 /// waits no longer for a rate of a day.
 pub(super) const MAX_RATE_REST: Duration = Duration::from_secs(10);
+
+const _: () = assert!(MAX_RATE_REST.as_secs() < MAX_RATE_PERIOD.as_secs(), "a long rate is not waited out");
 
 #[derive(Debug)]
 pub(super) struct Groups {

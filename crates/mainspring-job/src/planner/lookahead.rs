@@ -49,6 +49,8 @@ const MAX_SPAN: Duration = Duration::from_secs(86_400);
 /// A page with fewer rows leaves room for a longer span.
 const HALF_EMPTY: usize = 5_000;
 
+const _: () = assert!(MIN_SPAN.as_secs() < MAX_SPAN.as_secs());
+
 /// A [`OnceId`] in 16 bytes, and with a value that is none, which saves the queue another eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct LookaheadId {

@@ -40,6 +40,8 @@ const MAX_AHEAD: SignedDuration = SignedDuration::from_secs(1);
 /// How far a name that the store knows moves the next one on, at most.
 const MAX_LEAP: SignedDuration = SignedDuration::from_millis(1);
 
+const _: () = assert!(MAX_LEAP.as_millis() < MAX_AHEAD.as_millis(), "one name that is known stops no burst");
+
 #[derive(Debug)]
 pub(super) struct Numbers {
     /// The number of the last one-shot job; the epoch is in its upper bits.

@@ -15,15 +15,17 @@ use super::{Live, Planner};
 use crate::hash::{self, Purpose};
 use crate::job::Job;
 use crate::name::JobName;
-use crate::operation::Operation;
+use crate::operation::{MAX_BATCH_OPERATIONS, Operation};
 use crate::output::{Note, Output};
-use crate::policy::{CatchUp, Overlap};
+use crate::policy::{CatchUp, MAX_CATCH_UP_RUNS, Overlap};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::Timetable;
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
+
+const _: () = assert!((MAX_CATCH_UP_RUNS as usize) < MAX_BATCH_OPERATIONS, "a gap is caught up in one batch");
 
 /// Why a look comes later than an occurrence.
 #[derive(Clone, Copy, Debug)]

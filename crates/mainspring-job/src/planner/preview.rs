@@ -6,11 +6,14 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::operation::MAX_BATCH_OPERATIONS;
 use crate::refusal::Refusal;
 use crate::timetable::Timetable;
 
 /// The most runs of one backfill: a person watches it, and can ask for the next range afterwards.
 pub const MAX_BACKFILL_RUNS: usize = 1_000;
+
+const _: () = assert!(MAX_BACKFILL_RUNS < MAX_BATCH_OPERATIONS, "all of one are on disk together");
 
 /// Tells what a backfill would run: the occurrences from `from` to `to`, both included, and not after `now`.
 ///

@@ -33,6 +33,8 @@ const TICK_NS: i32 = 1_000_000;
 /// Ticks in a second.
 const PER_SECOND: i64 = 1_000;
 
+const _: () = assert!(TICK_NS as i64 * PER_SECOND == 1_000_000_000);
+
 /// Translates the times of a wall clock to ticks. See the head of this file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WallTicks {

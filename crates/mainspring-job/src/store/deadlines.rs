@@ -20,6 +20,8 @@ pub const LEASE_MARGIN: Duration = Duration::from_secs(1);
 /// A lease that lasts less is renewed twice before it is old, and another three times.
 const SHORT: Duration = Duration::from_secs(6);
 
+const _: () = assert!(LEASE_MARGIN.as_secs() < SHORT.as_secs());
+
 /// The ages of a lease at which its owner acts. The [lease](crate::Lease) says how long it lasts.
 ///
 /// # Example
