@@ -49,6 +49,7 @@ pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
             Err((index, problems)) => {
                 files[index].loaded.problems.extend(problems);
                 files[index].loaded.problems.sort_by_key(|problem| problem.line_number);
+                debug_assert!(!files[index].loaded.is_good(), "each round leaves a file fewer");
             }
         }
     };

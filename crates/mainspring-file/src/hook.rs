@@ -33,7 +33,9 @@ use mainspring_action::notification::{
 };
 use mainspring_action::ping::{PingEvent, PingTarget};
 use mainspring_action::receiver::{Receiver, percent};
-use mainspring_job::{Call, Failure, Group, Hook, JobName, Notice, NoticeKind, Outcome, RunKey, Work};
+use mainspring_job::{
+    Call, Failure, Group, Hook, JobName, MAX_CALLS, Notice, NoticeKind, Outcome, RunKey, Work,
+};
 
 use mainspring_host::accounts::Account;
 use mainspring_host::sys::host_name;
@@ -45,6 +47,9 @@ pub const SENDMAIL: &str = "/usr/sbin/sendmail";
 
 /// The most targets of a job.
 pub const MAX_TARGETS: usize = 4;
+
+const _: () =
+    assert!(MAX_TARGETS + 2 <= MAX_CALLS, "each target, a ping and a mail of the output are called");
 
 /// How many notifications are under way at once: few, so that jobs have their places.
 const GROUP_LIMIT: u32 = 4;

@@ -23,6 +23,8 @@ const SERVED: &str = "serve:";
 /// The source of the jobs of a program.
 const PROGRAM: &str = "program:";
 
+const _: () = assert!(SERVED.as_bytes()[0] != PROGRAM.as_bytes()[0], "one does not begin with the other");
+
 /// Where a definition came from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JobSource {

@@ -44,7 +44,7 @@ use mainspring_cron::Schedule;
 use mainspring_job::{After, Exclusion, Group, Hooks, Job, JobName};
 use toml::de::{DeTable, DeValue};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, MAX_MADE_BYTES};
 use crate::hook::JobHook;
 use crate::problem::{Fault, Problem};
 use crate::source::{Line, MAX_FILE_BYTES, Source};
@@ -69,6 +69,9 @@ pub use notify::{HookKey, KEYS as HOOK_KEYS};
 
 /// The most jobs of one file: what fits into [`MAX_FILE_BYTES`] with a line or two each.
 pub const MAX_JOBS: usize = 10_000;
+
+const _: () = assert!(6 * 1_024 * MAX_JOBS <= MAX_MADE_BYTES, "the most jobs have room, as `budget` says");
+const _: () = assert!(10 * MAX_JOBS <= document::MAX_NESTS);
 
 /// How many bytes of lines the problems of a file hold: each holds its line, which may be the whole file.
 const MAX_KEPT_LINE_BYTES: usize = MAX_FILE_BYTES as usize;

@@ -47,7 +47,9 @@ pub fn is_plain(c: char) -> bool {
 /// assert_eq!(text("a\nb\r"), "a\nb\\r");
 /// ```
 pub fn line(text: &str) -> Cow<'_, str> {
-    shown(text, is_plain, |c, shown| shown.extend(c.escape_default()))
+    let shown = shown(text, is_plain, |c, shown| shown.extend(c.escape_default()));
+    debug_assert!(!shown.contains('\n'));
+    shown
 }
 
 /// A text of several lines.

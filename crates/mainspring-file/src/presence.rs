@@ -28,6 +28,8 @@ const WRITABLE: u32 = 0o002;
 /// Their rights to read and to write it.
 const OPEN: u32 = 0o006;
 
+const _: () = assert!(WRITABLE & OPEN == WRITABLE, "a file that others write is open to them");
+
 /// What is not there, or is open to other users, one sentence for each.
 pub fn missing(body: &Body) -> Vec<String> {
     match body {

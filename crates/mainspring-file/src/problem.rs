@@ -50,6 +50,7 @@ pub struct Fault {
 impl Fault {
     /// Makes a fault without a hint.
     pub fn new(span: Range<usize>, message: impl Into<String>) -> Fault {
+        debug_assert!(span.start <= span.end);
         Fault { span, message: message.into(), hint: None }
     }
 
@@ -224,6 +225,7 @@ impl Excerpt {
         // A third of the room goes to what stands before; "…" marks each cut.
         let start = before.len().saturating_sub(MAX_EXCERPT_CHARS / 3);
         let end = all.min(start + MAX_EXCERPT_CHARS);
+        debug_assert!(before.len() <= end, "what is marked begins in what is shown");
         let shown = before.iter().chain(&marked).chain(&after).skip(start).take(end - start);
         let (left, right) = (if start == 0 { "" } else { "…" }, if end == all { "" } else { "…" });
         let text = format!("{left}{}{right}", shown.collect::<String>());

@@ -130,6 +130,7 @@ impl Source {
     pub fn line_at(&self, offset: usize) -> (Line<'_>, usize) {
         let number = self.line_starts().partition_point(|start| *start <= offset).max(1);
         let span = self.line_span(number).unwrap_or_default();
+        debug_assert!(span.start <= offset);
         (Line { number, bytes: &self.bytes()[span.clone()] }, span.start)
     }
 

@@ -13,6 +13,8 @@ const STEM_BYTES: usize = 4;
 /// How many letters of that end may be wrong: `files` is not `file_bytes`.
 const MAX_END: usize = 3;
 
+const _: () = assert!(MAX_DISTANCE < STEM_BYTES, "a word keeps something of what is known");
+
 /// What to say to somebody who wrote `found` where one of `known` was expected; there is at least one.
 pub fn suggestion(found: &str, known: &[&str]) -> String {
     match nearest(found, known) {

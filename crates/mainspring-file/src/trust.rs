@@ -29,6 +29,8 @@ const ALL_BITS: u32 = 0o7777;
 /// The mode of a user's crontab.
 const CRONTAB_MODE: u32 = 0o600;
 
+const _: () = assert!(CRONTAB_MODE & !ALL_BITS == 0, "or no mode would be it");
+
 /// What the file system says of a file that was read, at the moment it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ownership {

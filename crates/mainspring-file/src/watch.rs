@@ -42,12 +42,18 @@ pub const REST: Duration = Duration::from_millis(200);
 /// file piece by piece is quicker; one that never closes it is not to hold its jobs back for ever.
 pub const WRITER_WAIT: Duration = Duration::from_secs(60);
 
+const _: () =
+    assert!(REST.as_millis() < WRITER_WAIT.as_millis(), "a file rests before its writer is given up");
+
 /// After how long it is told that a file does not come to rest.
 pub const UNREST: Duration = Duration::from_secs(60);
 
 /// How long a file is gone before its jobs are removed: longer than any tool takes to put another in its
 /// place, and a person sees in the log what went.
 pub const GONE_WAIT: Duration = Duration::from_secs(60);
+
+const _: () =
+    assert!(REST.as_millis() < GONE_WAIT.as_millis(), "a file that is replaced is not taken for gone");
 
 /// By what a change is noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,6 +183,7 @@ impl Watch {
             (self.seen, self.since) = (Some(seen), at);
         }
         let (decision, deadline) = self.decide(seen, writer, at);
+        debug_assert!(deadline.is_none_or(|deadline| at < deadline), "the caller would look for ever");
         self.deadline = deadline;
         decision
     }

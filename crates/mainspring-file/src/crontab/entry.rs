@@ -96,6 +96,8 @@ impl Entry {
             }
         };
         let command_start = skip_blanks(text, user_end);
+        debug_assert!(when_end <= user_end, "the user stands behind the time");
+        debug_assert!(user_end <= command_start);
         if format == Format::User && text[command_start..].starts_with('*') {
             let fault =
                 Fault::new(command_start..command_start + 1, "expected a command, found a sixth time field");

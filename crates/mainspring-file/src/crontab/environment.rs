@@ -63,6 +63,7 @@ pub struct Environment {
 impl Environment {
     /// The first `count` of these settings.
     pub fn new(settings: Arc<Settings>, count: usize) -> Environment {
+        debug_assert!(count <= settings.count(), "those above an entry are among all");
         Environment { settings, count }
     }
 

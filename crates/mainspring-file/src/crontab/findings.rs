@@ -6,10 +6,12 @@
 
 use mainspring_job::JobName;
 
-use crate::problem::Problem;
+use crate::problem::{MAX_SHOWN_PROBLEMS, Problem};
 
 /// The most problems that are kept: a file with more is no crontab, and could otherwise fill the memory.
 pub const MAX_KEPT_PROBLEMS: usize = 10_000;
+
+const _: () = assert!(MAX_SHOWN_PROBLEMS <= MAX_KEPT_PROBLEMS, "what is shown is kept");
 
 /// Problems and remarks of the lines so far.
 #[derive(Clone, Debug, Default)]

@@ -11,12 +11,16 @@
 
 use std::path::Path;
 
+use crate::source::MAX_FILE_BYTES;
+
 /// Where crontabs have a column of users on every machine: this file, and those in this folder.
 const OF_SYSTEM: [&str; 2] = ["/etc/crontab", "/etc/cron.d"];
 
 /// The longest line. Debian's cron cuts commands off at 999 characters without a word; the kernel takes 128
 /// KiB.
 pub const MAX_LINE_BYTES: usize = 16 << 10;
+
+const _: () = assert!((MAX_LINE_BYTES as u64) < MAX_FILE_BYTES);
 
 /// Which of the two kinds of crontab a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

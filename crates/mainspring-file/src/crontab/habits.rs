@@ -37,7 +37,9 @@ const MAX_USER_RUNS: u32 = 64;
 const OF_ROOT: [&str; 2] = ["group", "priority"];
 
 /// The longest name of a user, as Linux has it.
-const MAX_USER_CHARS: usize = 32;
+pub(super) const MAX_USER_CHARS: usize = 32;
+
+const _: () = assert!(MAX_USER_CHARS + "@".len() < MAX_NAME_CHARS, "a part of the name is left");
 
 /// What holds for all entries of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -20,9 +20,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
-use mainspring_job::{Job, JobName};
+use mainspring_job::{Job, JobName, MAX_NAME_CHARS};
 
-use super::word;
+use super::habits::MAX_USER_CHARS;
+use super::word::{self, MAX_WORD_CHARS};
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::renamed;
 use crate::loaded_file::LoadedFile;
@@ -30,6 +31,12 @@ use mainspring_action::body::{Body, ProcessBody};
 
 /// What a job is called if neither its command nor its file has a word.
 const NO_WORD: &str = "command";
+
+const _: () = assert!(NO_WORD.len() <= MAX_WORD_CHARS);
+const _: () = assert!(
+    2 * MAX_WORD_CHARS + "--1000000@".len() + MAX_USER_CHARS <= MAX_NAME_CHARS,
+    "two words, a number and a user are a name",
+);
 
 /// A job that had its name before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +132,8 @@ pub fn choose(jobs: &mut [PlacedJob], source: &str, taken: &mut BTreeSet<JobName
         let word = Content::of(&placed.job).and_then(|content| content.word);
         let suffix = suffix(&placed.job.name).to_owned();
         let name = fresh(word, source, &suffix, taken, &own, &mut numbers);
-        taken.insert(name.clone());
+        let is_new = taken.insert(name.clone());
+        debug_assert!(is_new, "no other job has it");
         own.insert(name.clone());
         give(placed, name);
     }

@@ -14,6 +14,7 @@ use toml::de::{DeTable, Error};
 use toml_parser::lexer::TokenKind;
 
 use crate::problem::Fault;
+use crate::source::MAX_FILE_BYTES;
 
 /// The most tokens of a file, each of which takes some 60 bytes while it is parsed. Blanks and line ends are
 /// tokens too. A file of the greatest length has fewer, unless most of its words have one character.
@@ -21,11 +22,15 @@ const MAX_TOKENS: usize = 2_000_000;
 
 /// The most dots, square brackets and braces that open outside of strings: ten for each of the most jobs.
 /// Each may begin a table or a list, which takes a kilobyte.
-const MAX_NESTS: usize = 100_000;
+pub(super) const MAX_NESTS: usize = 100_000;
+
+const _: () = assert!(MAX_NESTS <= MAX_TOKENS);
 
 /// Up to which length all errors of the syntax are told, and not the first alone: each line may have one, of
 /// some 350 bytes.
 const MAX_RECOVERED_BYTES: usize = 1 << 20;
+
+const _: () = assert!(MAX_RECOVERED_BYTES as u64 <= MAX_FILE_BYTES);
 
 /// The tree of a text, as far as it can be understood, and the errors of its syntax.
 ///

@@ -67,6 +67,7 @@ fn is_layered(name: &str) -> bool {
 
 /// The table of a job under another name.
 pub fn renamed(text: &str, name: &JobName) -> String {
+    debug_assert!(text.starts_with("[jobs."), "the first line of a definition is its name");
     let rest = text.split_once('\n').map_or("", |(_, rest)| rest);
     Table::new(name.as_str()).finish() + rest
 }
@@ -282,6 +283,7 @@ impl Table {
 
     /// Adds a value that is written already.
     pub fn raw(&mut self, name: &str, value: &str) {
+        debug_assert!(!value.contains('\n'), "a key and its value are one line");
         writeln!(self.text, "{} = {value}", key(name)).expect("a string can be written");
     }
 
