@@ -22,6 +22,8 @@ const MAX_LINE_BYTES: usize = 998;
 /// The longest line of an encoded mail, with the `=` at its end.
 const MAX_ENCODED_BYTES: usize = 76;
 
+const _: () = assert!(MAX_ENCODED_BYTES <= MAX_LINE_BYTES, "what is encoded is what a mail may have");
+
 /// A mail.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -84,7 +86,9 @@ impl MailBody {
         let headers = usual.iter().flat_map(in_its_place).chain(more);
         let headers = headers.filter(|header| !header.ends_with(": "));
         let clean = |header: String| header.replace(|c: char| c.is_control(), " ") + "\n";
-        format!("{}\n{text}", headers.map(clean).collect::<String>())
+        let headers: String = headers.map(clean).collect();
+        debug_assert!(headers.lines().all(|line| !line.is_empty()), "an empty line ends the headers");
+        format!("{headers}\n{text}")
     }
 
     /// Whether nothing takes it: a mail of output to users of this machine, which has no mailer.
@@ -130,6 +134,7 @@ fn quoted(text: &str) -> String {
         }
         all.push_str(end);
     }
+    debug_assert!(all.split('\n').all(|line| line.len() <= MAX_ENCODED_BYTES));
     all
 }
 

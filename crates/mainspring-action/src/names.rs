@@ -31,11 +31,16 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest that a delivery may take: as long as it does, it holds one of the few places.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 
+const _: () = assert!(DEFAULT_TIMEOUT.as_secs() <= MAX_TIMEOUT.as_secs());
+
 /// The most of an answer that is kept where the job does not say.
 pub const DEFAULT_ANSWER_BYTES: u64 = 64 << 10;
 
 /// The most output that a job may have kept of each run: a log file that an editor still opens.
 pub const MAX_OUTPUT_BYTES: u64 = 1 << 30;
+
+const _: () = assert!(DEFAULT_OUTPUT_BYTES <= MAX_OUTPUT_BYTES);
+const _: () = assert!(DEFAULT_ANSWER_BYTES <= MAX_OUTPUT_BYTES);
 
 /// The methods of a webhook.
 pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];

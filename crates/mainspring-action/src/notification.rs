@@ -24,6 +24,8 @@ pub const MAX_REASON_CHARACTERS: usize = 500;
 /// How much of the output a line for a shell has, in bytes: Linux takes 128 KiB in one variable.
 pub const MAX_VARIABLE_BYTES: usize = 16 * 1_024;
 
+const _: () = assert!(MAX_VARIABLE_BYTES < 128 << 10, "`MAX_ARG_STRLEN` of Linux");
+
 /// What happened, as texts and numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -249,6 +251,7 @@ pub fn last(text: &str, bytes: usize) -> &str {
     let text = text.trim_end();
     let from = text.ceil_char_boundary(text.len().saturating_sub(bytes));
     let rest = &text[from..];
+    debug_assert!(rest.len() <= bytes);
     if from == 0 || text[..from].ends_with('\n') {
         return rest;
     }

@@ -17,12 +17,16 @@
 //! Sources: the `source` of each row.
 
 use crate::names::has_body;
-use crate::notification::{Destination, NotificationBody, NotificationFacts, WebhookTarget};
+use crate::notification::{
+    Destination, MAX_REASON_CHARACTERS, NotificationBody, NotificationFacts, WebhookTarget,
+};
 use crate::receiver::{host, is_of, percent};
 use crate::webhook::WebhookBody;
 
 /// How many characters of a reason a URL has.
 const MAX_URL_REASON_CHARACTERS: usize = 200;
+
+const _: () = assert!(MAX_URL_REASON_CHARACTERS <= MAX_REASON_CHARACTERS);
 
 /// What is told of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

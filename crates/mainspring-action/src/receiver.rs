@@ -20,7 +20,9 @@ use serde_json::{Value, json};
 
 use crate::body::WebhookBody;
 use crate::names::has_body;
-use crate::notification::{Message, NotificationFacts, WebhookTarget, fact_names, last};
+use crate::notification::{
+    MAX_REASON_CHARACTERS, Message, NotificationFacts, WebhookTarget, fact_names, last,
+};
 use crate::template::{Template, TemplateError, escaped};
 
 /// How many characters Slack wants in a message; it cuts at 40,000. Rocket.Chat takes 5,000.
@@ -46,6 +48,11 @@ const CHAT_OUTPUT_BYTES: usize = 3_000;
 
 /// How much of the output any other receiver gets at most, in bytes.
 const OTHER_OUTPUT_BYTES: usize = 16 * 1_024;
+
+const _: () =
+    assert!(CHAT_OUTPUT_BYTES <= OTHER_OUTPUT_BYTES, "what is left of an output is enough for a chat");
+const _: () = assert!(OTHER_OUTPUT_BYTES < OTHER_BYTES);
+const _: () = assert!(MAX_REASON_CHARACTERS < DISCORD_CHARACTERS / 2, "a reason leaves room for the rest");
 
 /// The priority that ntfy calls high: it makes a long sound.
 const NTFY_HIGH: &str = "4";
@@ -194,7 +201,9 @@ impl Receiver {
                 return request;
             }
             // As much of the output as of the whole is too much, and at least a byte.
-            output = last(output, output.len().saturating_sub(excess * output.len() / request.length + 1));
+            let before = output.len();
+            output = last(output, before.saturating_sub(excess * before / request.length + 1));
+            debug_assert!(output.len() < before, "each try is shorter");
         }
     }
 }
@@ -303,6 +312,7 @@ pub(crate) fn is_of(host: &str, known: &str) -> bool {
 /// A text as it stands in a string of JSON.
 fn in_json(text: &str) -> String {
     let quoted = Value::from(text).to_string();
+    debug_assert!(2 <= quoted.len(), "a text stands between quotes");
     quoted[1..quoted.len() - 1].to_owned()
 }
 

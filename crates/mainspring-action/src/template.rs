@@ -212,7 +212,12 @@ pub fn escaped(text: &str) -> String {
             rest = after;
         }
     }
-    template + rest
+    template.push_str(rest);
+    debug_assert!(
+        Template::parse(&template, &[]).is_ok_and(|read| read.fill(&Values::default()) == text),
+        "it stands for the text, whatever that has in braces",
+    );
+    template
 }
 
 /// What stands for the variables of one attempt.

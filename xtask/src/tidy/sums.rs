@@ -33,7 +33,7 @@ struct Row {
 }
 
 // A row is raised by the lines of its assertions: 64 of the server, 33 of mainspring-cluster, 95 of the
-// stores, 57 of processes and files, 37 of jobs, 60 of schedules, 50 of imports, 152 of the web and 85 of the
+// stores, 82 of processes and files, 37 of jobs, 60 of schedules, 50 of imports, 152 of the web and 85 of the
 // commands.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
@@ -61,9 +61,9 @@ const ROWS: [Row; 12] = [
     // of the kernel may have 32 bits.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_816,
+        lines: 11_841,
         goal: 6_800,
-        assertions: 40,
+        assertions: 54,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows.
     Row { crates: &["mainspring-import"], lines: 3_683, goal: 3_600, assertions: 77 },
