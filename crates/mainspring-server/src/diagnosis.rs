@@ -16,7 +16,7 @@ use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION};
 
-mod cluster;
+pub(crate) mod cluster;
 
 use crate::finding::Finding;
 use crate::message::counted;
@@ -28,6 +28,8 @@ const LITTLE_FREE_BYTES: u64 = 256 << 20;
 
 /// With less than this the next commits fail: the journal grows by some megabytes before it is folded in.
 const MIN_FREE_BYTES: u64 = 32 << 20;
+
+const _: () = assert!(MIN_FREE_BYTES < LITTLE_FREE_BYTES, "people are warned before commits fail");
 
 /// How far the clock may be ahead of the last thing that was planned before that is odd.
 const MAX_IDLE_SECONDS: i64 = 366 * 86_400;

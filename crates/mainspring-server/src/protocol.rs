@@ -78,6 +78,8 @@ pub const MAX_APPLIED_FILES: usize = 256;
 /// The most rows of one page of runs or jobs.
 pub const MAX_ROWS: usize = 1_000;
 
+const _: () = assert!(MAX_ROWS <= mainspring_job::MAX_PAGE, "a store gives as many as it is asked for");
+
 /// An answer with the id of its request, which comes first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IdentifiedResponse {

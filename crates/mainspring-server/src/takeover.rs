@@ -24,6 +24,9 @@ const COMMANDS_PATIENCE: Duration = Duration::from_secs(60);
 /// How long to wait in between.
 const TRY_INTERVAL: Duration = Duration::from_millis(10);
 
+const _: () = assert!(SERVER_PATIENCE.as_millis() < COMMANDS_PATIENCE.as_millis());
+const _: () = assert!(TRY_INTERVAL.as_millis() < SERVER_PATIENCE.as_millis(), "it is tried again");
+
 /// Names the machine: machine-id(5).
 const MACHINE_ID: &str = "/etc/machine-id";
 

@@ -32,7 +32,7 @@ struct Row {
     assertions: usize,
 }
 
-// A row is raised by the lines of its assertions: 64 of the server, 33 of mainspring-cluster, 95 of the
+// A row is raised by the lines of its assertions: 113 of the server, 33 of mainspring-cluster, 95 of the
 // stores, 82 of processes and files, 37 of jobs, 60 of schedules, 50 of imports, 152 of the web and 85 of the
 // commands.
 const ROWS: [Row; 12] = [
@@ -76,7 +76,7 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 12_151, goal: 7_500, assertions: 47 },
+    Row { crates: &["mainspring-server"], lines: 12_200, goal: 7_500, assertions: 67 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back. By 85, as the stores by

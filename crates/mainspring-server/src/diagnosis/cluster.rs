@@ -28,7 +28,7 @@ use mainspring_exec::span::Span;
 const LONG_WAIT_MS: u64 = 5_000;
 
 /// As the log says: see `MAX_APART` of the server's loop.
-const MAX_AHEAD_MS: u64 = 1_000;
+pub(crate) const MAX_AHEAD_MS: u64 = 1_000;
 
 /// A transaction of ours takes some milliseconds. While one goes on for so long, no old row is removed.
 const LONG_TRANSACTION_MS: u64 = 600_000;

@@ -33,6 +33,18 @@ const SUBJECT_WIDTH: usize = 32;
 /// The width of the third.
 const KIND_WIDTH: usize = 6;
 
+const _: () = assert!(CUT_MARK.len() < MAX_JOURNAL_TEXT_BYTES);
+const _: () = {
+    let mut index = 0;
+    while index < super::line::Kind::ALL.len() {
+        assert!(
+            super::line::Kind::ALL[index].name().len() <= KIND_WIDTH,
+            "the column is as wide as its widest word"
+        );
+        index += 1;
+    }
+};
+
 const WRITTEN: &str = "a buffer in memory takes everything";
 
 /// Appends the line as columns.
@@ -57,7 +69,9 @@ impl Serialize for Object<'_> {
 
 /// Appends the line as a JSON object.
 pub(super) fn object(line: &Line<'_>, bytes: &mut Vec<u8>) {
+    let start = bytes.len();
     serde_json::to_writer(&mut *bytes, &Object(line)).expect("texts and numbers are a document");
+    debug_assert!(!bytes[start..].contains(&b'\n'), "a document is one line");
     bytes.push(b'\n');
 }
 

@@ -99,6 +99,8 @@ pub struct HoldWire {
 /// The most runs that a job shows that wait for their time.
 pub const MAX_WAITING_SHOWN: usize = 20;
 
+const _: () = assert!(MAX_WAITING_SHOWN <= super::MAX_ROWS);
+
 /// A job, and how far it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `list` and `show`")]

@@ -17,6 +17,8 @@ pub const METERED_JOBS: usize = 200;
 /// How many may be asked for: with more than that a scrape is some ten megabytes.
 pub const MAX_METERED_JOBS: usize = 10_000;
 
+const _: () = assert!(METERED_JOBS <= MAX_METERED_JOBS);
+
 /// The upper bounds of the buckets of a histogram, in seconds; one more has all that is longer. From a
 /// tenth of a millisecond, which a turn of the loop takes, to a day, which a long run takes.
 pub const BOUNDS_S: [f64; 19] = [
@@ -26,6 +28,23 @@ pub const BOUNDS_S: [f64; 19] = [
 
 /// The upper bounds of the buckets of how many operations a batch has; none has more than the last.
 pub const BOUNDS_OPERATIONS: [f64; 6] = [1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0];
+
+/// Whether each bound is greater than the one before, by which a value finds its bucket.
+const fn are_ascending(bounds: &[f64]) -> bool {
+    let mut index = 1;
+    while index < bounds.len() {
+        if bounds[index] <= bounds[index - 1] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+const _: () = assert!(are_ascending(&BOUNDS_S));
+const _: () = assert!(are_ascending(&BOUNDS_OPERATIONS));
+const _: () =
+    assert!(BOUNDS_OPERATIONS[BOUNDS_OPERATIONS.len() - 1] as usize == mainspring_job::MAX_BATCH_OPERATIONS);
 
 /// How often something took how long, or was how much.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

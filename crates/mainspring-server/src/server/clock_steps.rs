@@ -26,6 +26,8 @@ const MIN_STEP: SignedDuration = SignedDuration::from_secs(1);
 /// is what the planner has for steps back.
 const NOTED: Duration = Duration::from_secs(60);
 
+const _: () = assert!(MIN_STEP.as_secs() < NOTED.as_secs() as i64, "what is worth a line is a step");
+
 /// How the clocks were when the loop looked last.
 #[derive(Debug)]
 pub(super) struct ClockSteps {

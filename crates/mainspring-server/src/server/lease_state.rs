@@ -24,3 +24,8 @@ pub(super) struct LeaseState {
 
 /// By how much the clock of the machine may differ from that of the store before people are told.
 pub(super) const MAX_APART: SignedDuration = SignedDuration::from_secs(1);
+
+const _: () = assert!(
+    MAX_APART.as_millis() == crate::diagnosis::cluster::MAX_AHEAD_MS as i128,
+    "the log and `doctor` say the same of a clock",
+);

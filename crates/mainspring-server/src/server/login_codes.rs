@@ -28,6 +28,8 @@ const MAX_CODES: usize = 16;
 /// How many random bytes are in a code: too many to be guessed.
 const CODE_BYTES: usize = 32;
 
+const _: () = assert!(256 <= 8 * CODE_BYTES, "a code cannot be guessed");
+
 /// The codes that are good now.
 #[derive(Debug, Default)]
 pub struct LoginCodes {

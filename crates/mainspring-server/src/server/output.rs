@@ -37,6 +37,8 @@ use mainspring_exec::run::Stream;
 /// The directory for runs of one-shot jobs. No job's name begins so.
 const ONCE: &str = "~once";
 
+const _: () = assert!(!ONCE.as_bytes()[0].is_ascii_alphanumeric(), "no job's name begins so: see `JobName`");
+
 /// How many files of one-shot jobs are kept.
 const MAX_ONCE_FILES: usize = 10_000;
 
@@ -49,6 +51,8 @@ const REMOVED: &str = "removed";
 
 /// How the name of a file of output ends.
 const SUFFIX: &str = ".log";
+
+const _: () = assert!(SUFFIX.as_bytes()[0] == b'.', "`is_output` looks for what is behind it");
 
 /// How the name of a file ends that is [brought](super::remote_output) from another server and not whole.
 pub(super) const LIVE: &str = "live";
@@ -105,6 +109,7 @@ impl Outputs {
             self.lost_bytes += piece.text.len() as u64;
             return Ok(());
         }
+        debug_assert!(!piece.text.contains('\n'), "a piece is one line of the file");
         let written = self.file(key, cause).and_then(|file| {
             let (stream, mark) = (stream_name(stream), if piece.goes_on { GOES_ON } else { "" });
             writeln!(file, "{now:.3} {attempt} {stream}{mark} {}", piece.text)

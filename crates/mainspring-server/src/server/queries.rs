@@ -36,6 +36,8 @@ use crate::protocol::{
 /// How many of a job's latest runs its statistics look at.
 const MAX_STATS_RUNS: usize = 200;
 
+const _: () = assert!(MAX_STATS_RUNS <= MAX_PAGE);
+
 /// How many pages of dead letters are counted by job: what is beyond is told together.
 const MAX_DEAD_PAGES: usize = 10;
 

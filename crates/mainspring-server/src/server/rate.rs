@@ -34,6 +34,9 @@ pub(super) const INSIDE_RATE: u32 = 1_000;
 /// How much of its rate a bucket holds: a second of it.
 const BURST: Duration = Duration::from_secs(1);
 
+const _: () = assert!(DEFAULT_CONNECTION_RATE <= DEFAULT_TOTAL_RATE);
+const _: () = assert!(INSIDE_RATE < DEFAULT_CONNECTION_RATE);
+
 /// How many changes a second may be asked for; 0 is without a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {

@@ -38,6 +38,8 @@ use mainspring_file::job_source::JobSource;
 /// disk would be flushed too often.
 const PORTION: usize = 512;
 
+const _: () = assert!(PORTION <= mainspring_job::MAX_BATCH_OPERATIONS, "a portion is one batch");
+
 /// How many times a preview of a rewind shows: enough to see what it is about.
 const MAX_SHOWN: usize = 20;
 

@@ -34,6 +34,8 @@ const GATHER: Duration = Duration::from_millis(20);
 /// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
 const KILL_WAIT: Duration = Duration::from_secs(1);
 
+const _: () = assert!(GATHER.as_millis() < KILL_WAIT.as_millis());
+
 impl Server {
     pub(super) fn take_signals(&mut self, now: Moment) {
         if 0 < self.signals.clear_child() {

@@ -46,6 +46,7 @@ const PATIENCE: Duration = Duration::from_millis(1);
 const PROMPT: usize = 128;
 const _: () =
     assert!(PROMPT < WORTHWHILE, "what is worth a batch of its own is more than the loop waits for");
+const _: () = assert!(WORTHWHILE <= mainspring_job::MAX_BATCH_OPERATIONS, "or no batch would be worth it");
 const _: () = assert!(SPIN.as_nanos() < PATIENCE.as_nanos());
 const _: () = assert!(PATIENCE.as_nanos() < LATE.as_nanos());
 
