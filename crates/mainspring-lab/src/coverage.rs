@@ -24,6 +24,8 @@ pub const CPU_SECONDS_MAX: u64 = 90;
 /// The same beyond: with ten million timers the slowest that [`left_out`] lets through takes a fifth of it.
 pub const CPU_SECONDS_MAX_LARGE: u64 = 600;
 
+const _: () = assert!(CPU_SECONDS_MAX < CPU_SECONDS_MAX_LARGE);
+
 /// How long a measurement may take, in CPU seconds.
 pub fn cpu_seconds_max(size: u64) -> u64 {
     if size <= SIZE_FULL { CPU_SECONDS_MAX } else { CPU_SECONDS_MAX_LARGE }

@@ -97,6 +97,24 @@ const W3: Workload = Workload::W3;
 const W8: Workload = Workload::W8;
 const W9: Workload = Workload::W9;
 
+const _: () = assert!(are_measured(&APIS));
+const _: () = assert!(are_measured(&QUEUE));
+const _: () = assert!(are_measured(&ENGINES));
+
+/// Whether no goal is of a size that its workload does not have: it could never be met.
+const fn are_measured(goals: &[Goal]) -> bool {
+    let mut index = 0;
+    while index < goals.len() {
+        if let Some(size) = goals[index].workload.fixed_size()
+            && size != goals[index].size
+        {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
 /// The goals of what a program calls.
 pub const APIS: [Goal; 13] = [
     rate(fronts::CALLBACKS, 1, TOKIO, 1.6),

@@ -44,6 +44,30 @@ const LARGE_MEMORY_ROUND_COUNT: u32 = 1;
 /// How often W10 is measured.
 const OVERLOAD_ROUND_COUNT: u32 = 1;
 
+const _: () = assert!(are_ascending(&SIZES_DEFAULT));
+const _: () = assert!(are_ascending(&SCALING_SIZES));
+const _: () = assert!(SIZES_DEFAULT[SIZES_DEFAULT.len() - 1] == SIZE_FULL, "goals are of the full size");
+const _: () = assert!(MEMORY_SIZE_MIN < SIZE_FULL, "memory is measured");
+const _: () = assert!(LARGE_MEMORY_ROUND_COUNT <= SCALING_ROUND_COUNT);
+const _: () = {
+    let mut index = 0;
+    while index < SCALING_WORKLOADS.len() {
+        assert!(SCALING_WORKLOADS[index].fixed_size().is_none(), "a curve needs several sizes");
+        index += 1;
+    }
+};
+
+const fn are_ascending(sizes: &[u64]) -> bool {
+    let mut index = 1;
+    while index < sizes.len() {
+        if sizes[index] <= sizes[index - 1] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
 /// What a run measures.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {

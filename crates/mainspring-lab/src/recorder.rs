@@ -23,7 +23,7 @@ use crate::stopwatch;
 pub const UNTIMED: u64 = u64::MAX;
 
 /// Lateness is recorded up to a minute, in ns.
-const LATENESS_NS_MAX: u64 = 60_000_000_000;
+pub(crate) const LATENESS_NS_MAX: u64 = 60_000_000_000;
 
 /// Digits of a lateness that are kept in the end.
 const DIGIT_COUNT: u8 = 3;

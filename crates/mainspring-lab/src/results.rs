@@ -129,6 +129,8 @@ impl Results {
         for Record { subject, case, figure } in &self.records {
             let Case { workload, size, thread_count, seed } = case;
             let (metric, value) = (&figure.metric, figure.value);
+            assert!(!subject.contains(','), "a row has seven fields");
+            assert!(!metric.contains(','), "a row has seven fields");
             rows += &format!("{workload},{size},{thread_count},{subject},{seed},{metric},{value}\n");
         }
         fs::write(folder.join(RESULTS_FILE), rows)?;

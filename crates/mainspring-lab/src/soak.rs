@@ -89,6 +89,15 @@ pub const PATTERNS: [Pattern; 12] = [
     Pattern { pairs_per_tick: 1, ..churn("a pair a tick", 10_000, Delay::Within(60_000), 0) },
 ];
 
+const _: () = {
+    let mut index = 0;
+    while index < PATTERNS.len() {
+        assert!(0 < PATTERNS[index].timer_count, "one of them gives way");
+        assert!(0 < PATTERNS[index].pairs_per_tick);
+        index += 1;
+    }
+};
+
 /// The largest that memory was, before the last quarter and in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peaks {

@@ -26,6 +26,8 @@ pub mod tokio_runtime;
 pub mod tokio_sleep;
 pub mod waking;
 
+use std::collections::BTreeSet;
+
 use crate::subject::Subject;
 
 /// All structures on one thread, floor first, ours next, in the order of tables.
@@ -56,6 +58,8 @@ pub fn all() -> Vec<Subject> {
     subjects.extend([tokio_runtime::subject(), tokio_interval::subject()]);
     subjects.extend(polled_futures::subjects());
     subjects.extend(go::subjects());
+    let names: BTreeSet<&str> = subjects.iter().map(|subject| subject.name).collect();
+    assert_eq!(names.len(), subjects.len(), "a name is one subject's");
     subjects
 }
 

@@ -83,10 +83,12 @@ impl Script {
     }
 
     fn push(&mut self, timer: u64, operation: Operation) {
+        debug_assert!(self.steps.last().is_none_or(|last| last.at <= Tick::new(self.now)));
         self.steps.push(Step { at: Tick::new(self.now), timer, operation });
     }
 
     fn schedule(&mut self, deadline: u64) -> u64 {
+        debug_assert!(self.now <= deadline, "nothing is scheduled for what is over");
         self.next_timer += 1;
         let timer = self.next_timer;
         self.deadlines.insert(timer, deadline);
@@ -127,6 +129,7 @@ impl Script {
                 return Some(timer);
             }
         }
+        debug_assert!(self.now <= until, "time does not go back");
         self.now = until;
         None
     }
@@ -202,6 +205,7 @@ fn repeating(script: &mut Script, timer_count: u64, end: u64, next: impl Fn(u64,
         owner.insert(timer, number);
     }
     while let Some(timer) = script.fire_next(end) {
+        debug_assert!(owner.contains_key(&timer), "each that fires is one of these");
         let number = owner.remove(&timer).unwrap_or_default();
         let deadline = next(number, script.now);
         let timer = script.schedule(deadline);

@@ -20,6 +20,22 @@ const FILE_PERCENTILES: [(usize, usize); 2] = [(50, 150), (90, 350)];
 const FUNCTION_LINES_MAX: usize = 70;
 const FUNCTION_PERCENTILES: [(usize, usize); 3] = [(50, 6), (90, 25), (99, 60)];
 
+const _: () = assert!(are_below(&FILE_PERCENTILES, FILE_LINES_MAX));
+const _: () = assert!(are_below(&FUNCTION_PERCENTILES, FUNCTION_LINES_MAX));
+
+/// Whether more of them have more lines, and none more than the largest.
+const fn are_below(percentiles: &[(usize, usize)], most: usize) -> bool {
+    let (mut percent, mut lines, mut index) = (0, 0, 0);
+    while index < percentiles.len() {
+        if percentiles[index].0 <= percent || percentiles[index].1 <= lines {
+            return false;
+        }
+        (percent, lines) = percentiles[index];
+        index += 1;
+    }
+    percent < 100 && lines < most
+}
+
 /// Checks all files.
 pub fn check(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();

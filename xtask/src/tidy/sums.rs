@@ -33,8 +33,8 @@ struct Row {
 }
 
 // A row is raised by the lines of its assertions: 113 of the server, 33 of mainspring-cluster, 95 of the
-// stores, 82 of processes and files, 37 of jobs, 60 of schedules, 50 of imports, 152 of the web and 85 of the
-// commands.
+// stores, 82 of processes and files, 37 of jobs, 60 of schedules, 50 of imports, 152 of the web, 85 of the
+// commands and 108 of the tools.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out. By
@@ -50,7 +50,7 @@ const ROWS: [Row; 12] = [
     // rows below by 49: batches, for which runs wait. By 44, as the server by 24: each server of a pool tells
     // that a job waits for a rate, a batch or room. By 3: a job hears of no one-shot job. By 54, as the
     // server by 109 and the commands by 18: a run that waits says why, also of a one-shot job, by rows too.
-    Row { crates: &["mainspring-job"], lines: 11_559, goal: 7_700, assertions: 87 },
+    Row { crates: &["mainspring-job"], lines: 11_559, goal: 7_700, assertions: 83 },
     // Raised: notifications that the loop has not read are one. A group in a job file has a rate. The lock of
     // a folder came from the store, which programs without SQLite do not have. By 348, as the store by 14
     // and the server by 143: each call that Linux alone has stands beside one of other systems. By 159: a
@@ -69,7 +69,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_683, goal: 3_600, assertions: 77 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_813,
+        lines: 4_814,
         goal: 3_600,
         assertions: 128,
     },
@@ -99,7 +99,7 @@ const ROWS: [Row; 12] = [
     // The library of jobs and the program are compiled for macOS, with a compiler of C for it. A provider of
     // identities is installed from npm. By 11: the same for Linux on ARM.
     // By 31: what breaks callers is named by cargo-semver-checks.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_278, goal: 7_000, assertions: 0 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_386, goal: 7_000, assertions: 39 },
 ];
 
 /// Checks every row, and that each crate is in one.

@@ -21,6 +21,9 @@ const MUCH: f64 = 3.0;
 /// A worst operation shorter than this, in us, harms no program.
 const WORST_US_HARMLESS: f64 = 100.0;
 
+const _: () = assert!(1.0 < NEARLY);
+const _: () = assert!(NEARLY < MUCH);
+
 /// Less memory than this, in bytes, harms no program, and cannot be measured well.
 const MEMORY_BYTES_HARMLESS: u64 = 1 << 20;
 

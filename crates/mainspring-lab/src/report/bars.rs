@@ -34,6 +34,10 @@ const ROW: i32 = 24;
 /// Between groups.
 const GAP: i32 = 10;
 
+const _: () = assert!(LEFT < RIGHT);
+const _: () = assert!(RIGHT < WIDTH as i32, "the value has room behind the longest bar");
+const _: () = assert!(16 < ROW, "a bar does not touch the next");
+
 /// Draws, best first.
 pub fn draw(heading: &str, axis_title: &str, mut bars: Vec<Bar>) -> String {
     bars.sort_by(|left, right| left.summary.median.total_cmp(&right.summary.median));

@@ -42,6 +42,12 @@ const CROWD: plotters::style::RGBColor = plotters::style::RGBColor(195, 195, 195
 /// Names nearer than this run into each other.
 const NAME_HEIGHT: i32 = 17;
 
+const _: () = assert!(LEFT < RIGHT);
+const _: () = assert!(RIGHT + 26 < WIDTH as i32, "names have room");
+const _: () = assert!(TOP < BOTTOM);
+const _: () = assert!(BOTTOM + 40 < HEIGHT as i32, "the title of the axis has room");
+const _: () = assert!(NAMED.len() as i32 * NAME_HEIGHT <= BOTTOM - TOP, "all names fit beside the curves");
+
 /// Curves with a name and a colour, in this order; the others stand behind in grey.
 const NAMED: [&str; 16] = [
     DEFAULT,

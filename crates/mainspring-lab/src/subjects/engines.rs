@@ -51,6 +51,9 @@ pub const TOLERANCE: Duration = Duration::from_micros(250);
 /// lateness; with the whole of it each 500 us, which is later than the thrifty allow.
 pub const THRIFTY_TICK: Duration = Duration::from_nanos(83_333);
 
+const _: () = assert!(3 * THRIFTY_TICK.as_nanos() <= TOLERANCE.as_nanos());
+const _: () = assert!(TOLERANCE.as_nanos() < 4 * THRIFTY_TICK.as_nanos(), "a range has four ticks");
+
 /// Shards and workers: as many as the reference machine has cores.
 const WORKER_COUNT: usize = 2;
 

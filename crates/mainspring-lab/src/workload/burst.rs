@@ -36,6 +36,10 @@ const LOOK_EVERY: Duration = Duration::from_micros(200);
 /// How long after the moment the last may fire.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+const _: () = assert!(LEAD_SHORT.as_millis() < LEAD.as_millis());
+const _: () = assert!(GUARD.as_millis() < LEAD_SHORT.as_millis(), "it is looked after the last is scheduled");
+const _: () = assert!(LOOK_EVERY.as_micros() < PATIENCE.as_micros());
+
 /// Measures W9 of a structure.
 ///
 /// # Errors

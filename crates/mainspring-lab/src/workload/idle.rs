@@ -30,6 +30,8 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// How long it is watched.
 const WATCH: Duration = Duration::from_secs(10);
 
+const _: () = assert!(SETTLE.as_secs() + WATCH.as_secs() < DELAY.as_secs(), "none fires while it is watched");
+
 /// What the timers do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crowd {

@@ -18,7 +18,7 @@ use super::usage::cpu_seconds;
 use crate::api::EngineSubject;
 use crate::case::{Case, Failure, Figure, Measurement, ensure};
 use crate::random::Random;
-use crate::recorder::Recorder;
+use crate::recorder::{LATENESS_NS_MAX, Recorder};
 use crate::stopwatch;
 
 /// The time for scheduling a million timers: three microseconds each.
@@ -46,6 +46,18 @@ pub const QUANTILES: [(f64, &str); 10] = [
     (0.9999, "q9999_us"),
     (1.0, "max_us"),
 ];
+
+const _: () = assert!(TAIL.as_millis() < PATIENCE.as_millis());
+const _: () = assert!(PATIENCE.as_nanos() < LATENESS_NS_MAX as u128, "what is waited for is told as it was");
+const _: () = {
+    assert!(QUANTILES[0].0 == 0.0);
+    assert!(QUANTILES[QUANTILES.len() - 1].0 == 1.0);
+    let mut index = 1;
+    while index < QUANTILES.len() {
+        assert!(QUANTILES[index - 1].0 < QUANTILES[index].0, "a curve goes from left to right");
+        index += 1;
+    }
+};
 
 /// Measures W6.
 ///

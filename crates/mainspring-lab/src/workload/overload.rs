@@ -45,6 +45,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long the last timer may take to fire when nothing is scheduled any more.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+const _: () = assert!(DELAY_NS_MIN < DELAY_NS_MAX);
+const _: () = assert!((DELAY_NS_MAX as u128) < PATIENCE.as_nanos(), "the last is due before it is given up");
+const _: () = assert!(LOOK_EVERY.as_millis() < SPAN_SHORT.as_millis());
+const _: () = assert!(SPAN_SHORT.as_millis() < SPAN.as_millis());
+
 /// What the threads share.
 #[derive(Default)]
 struct Shared {

@@ -39,6 +39,8 @@ const EXCHANGE_EVERY: u64 = 16;
 /// Places where timers change hands: many, so that threads seldom meet at one.
 const PLACE_COUNT: u64 = 64;
 
+const _: () = assert!(EXCHANGE_EVERY < CHUNK, "timers change hands while the watch runs");
+
 /// How long the last firing may be on its way when all threads are done.
 const SETTLE: Duration = Duration::from_millis(200);
 
