@@ -19,6 +19,14 @@ use crate::sys;
 
 pub mod users;
 
+/// The number of the user who may do anything.
+pub const ROOT: u32 = 0;
+
+/// The number of the user that this process runs as.
+pub fn own_number() -> u32 {
+    Uid::effective().as_raw()
+}
+
 /// A user, with all that a run needs to become that user. The groups are looked up here and not between fork
 /// and exec, where that would not be safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +96,11 @@ impl Account {
         let (name, home) =
             user.map_or_else(|| (uid.to_string(), PathBuf::from("/")), |user| (user.name, user.dir));
         Ok(Account { name, home, identity: None })
+    }
+
+    /// The number of the user.
+    pub fn number(&self) -> u32 {
+        self.identity.as_ref().map_or_else(own_number, |identity| identity.uid.as_raw())
     }
 
     /// The user called `name`, for a run that `ourselves` starts.

@@ -17,15 +17,12 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg, OFlag};
-
 use crate::folder::{Folder, make_folder};
+use crate::private;
 use crate::regular::close_to_others;
 
 const LOCK_FILE: &str = "mainspring.lock";
@@ -44,7 +41,7 @@ pub struct Directory {
     path: PathBuf,
     /// Held for as long as the folder is ours. Without one no server has ever served it, or a person has
     /// copied it.
-    lock: Option<Flock<File>>,
+    lock: Option<Lock>,
 }
 
 impl Directory {
@@ -56,16 +53,16 @@ impl Directory {
         let failed = |source: io::Error| DirectoryError::Io { path: path.to_owned(), source };
         let folder = make_folder(path).map_err(failed)?;
         // Not truncated before it is ours: it says who holds it.
-        let file = own_file(
-            OpenOptions::new().read(true).write(true).create(true).truncate(false),
+        let file = private::open(
+            private::file().read(true).write(true).create(true).truncate(false),
             &folder.path.join(LOCK_FILE),
         );
-        let mut lock = locked(path, file.map_err(failed)?, FlockArg::LockExclusiveNonblock)?;
+        let mut lock = locked(path, file.map_err(failed)?, File::try_lock)?;
         // Written over what is there, which needs no room; on a full disk a new file stays empty.
         let text = format!("process {}\n", std::process::id());
-        match lock.write_all(text.as_bytes()) {
+        match lock.0.write_all(text.as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::StorageFull => return Err(failed(error)),
-            _ => lock.set_len(text.len() as u64).map_err(failed)?,
+            _ => lock.0.set_len(text.len() as u64).map_err(failed)?,
         }
         let directory = Directory { path: folder.path, lock: Some(lock) };
         // Whatever the umask was when they were made.
@@ -83,8 +80,8 @@ impl Directory {
         let failed = |source: io::Error| DirectoryError::Io { path: path.to_owned(), source };
         let folder = Folder::at(path).map_err(failed)?;
         folder.judge().map_err(failed)?;
-        let lock = match own_file(OpenOptions::new().read(true), &folder.path.join(LOCK_FILE)) {
-            Ok(file) => Some(locked(path, file, FlockArg::LockSharedNonblock)?),
+        let lock = match private::open(private::file().read(true), &folder.path.join(LOCK_FILE)) {
+            Ok(file) => Some(locked(path, file, File::try_lock_shared)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
         };
@@ -97,7 +94,7 @@ impl Directory {
     /// # Errors
     /// The operating system's.
     pub fn make_store(&self) -> io::Result<()> {
-        match own_file(OpenOptions::new().write(true).create_new(true), &self.store_path()) {
+        match private::open(private::file().write(true).create_new(true), &self.store_path()) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
         }
@@ -124,32 +121,34 @@ impl Directory {
     }
 }
 
-/// Opens a file of the folder, which is a regular one with one name: what else stands there is not ours.
-fn own_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    let file = options.mode(0o600).custom_flags(flags.bits()).open(path)?;
-    let found = file.metadata()?;
-    let is_ours = found.is_file() && found.nlink() == 1;
-    is_ours.then_some(file).ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            format!("{} is no regular file of one name", path.display()),
-        )
-    })
+/// The lock of a file. Its end lets go at once, also of what a child has of it until its `exec`.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // The end of the file lets go too.
+        let _ = self.0.unlock();
+    }
 }
 
-fn locked(path: &Path, file: File, how: FlockArg) -> Result<Flock<File>, DirectoryError> {
-    Flock::lock(file, how).map_err(|(file, error)| match error {
-        Errno::EWOULDBLOCK => {
+fn locked(
+    path: &Path,
+    file: File,
+    lock: fn(&File) -> Result<(), TryLockError>,
+) -> Result<Lock, DirectoryError> {
+    match lock(&file) {
+        Ok(()) => Ok(Lock(file)),
+        Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
             // Who holds it is for people: it may be unreadable.
             let _ = (&file).take(MAX_HOLDER_BYTES).read_to_string(&mut holder);
-            let is_looked_at = Flock::lock(file, FlockArg::LockSharedNonblock).is_ok();
+            let is_looked_at = file.try_lock_shared().is_ok();
             let holder = (!is_looked_at).then(|| holder.trim().to_owned());
-            DirectoryError::Taken { path: path.to_owned(), holder }
+            Err(DirectoryError::Taken { path: path.to_owned(), holder })
         }
-        error => DirectoryError::Io { path: path.to_owned(), source: error.into() },
-    })
+        Err(TryLockError::Error(source)) => Err(DirectoryError::Io { path: path.to_owned(), source }),
+    }
 }
 
 /// Says why a data folder cannot be used.

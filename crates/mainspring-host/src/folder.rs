@@ -8,13 +8,13 @@
 //!
 //! Does not look into the folder.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Uid;
 
+use crate::private;
 use crate::sys::mode;
 use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk};
 
@@ -80,7 +80,7 @@ pub fn make_folder(path: &Path) -> io::Result<Folder> {
         if let Some(doubt) = walk.doubt(None) {
             return Err(doubt.into());
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        private::folder().create(&path)?;
     }
     let folder = Folder::at(&path)?;
     folder.judge()?;

@@ -6,9 +6,13 @@
 //! path           ─▶ walk ──┬──▶ regular: a file, open for reading, and who else could have chosen it
 //!                          ├──▶ folder: a folder, found or made, and who else decides what is in it
 //!                          └──▶ socket: a server and its user, or a socket of ours with its mode
+//! name of a file or folder of our own ─▶ private: its mode
 //! folder ─▶ directory: its lock, which makes one server its owner
 //! the group of the program's file ─▶ lent_group ─▶ spool: the crontabs of users
 //! ```
+//!
+//! [`net`] has the sockets within the machine. Windows has one user, and the folder `windows` what is left of
+//! these questions.
 //!
 //! The crate is below the readers of files, the executor and the store. Each of them opens paths that other
 //! users may have prepared, and none of them may depend on another.
@@ -19,14 +23,26 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg_attr(windows, path = "windows/accounts.rs")]
 pub mod accounts;
 pub mod directory;
+pub mod doubt;
+#[cfg_attr(windows, path = "windows/folder.rs")]
 pub mod folder;
+#[cfg(unix)]
 pub mod lent_group;
+pub mod net;
+#[cfg_attr(windows, path = "windows/private.rs")]
+pub mod private;
+#[cfg_attr(windows, path = "windows/regular.rs")]
 pub mod regular;
 #[cfg(test)]
 mod scratch;
+#[cfg_attr(windows, path = "windows/socket.rs")]
 pub mod socket;
+#[cfg_attr(windows, path = "windows/spool.rs")]
 pub mod spool;
+#[cfg_attr(windows, path = "windows/sys.rs")]
 pub mod sys;
+#[cfg(unix)]
 pub mod walk;

@@ -22,12 +22,13 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::sys::socket::{Backlog, UnixAddr, bind, listen as begin_to_listen};
+use nix::sys::socket::sockopt::SndBuf;
+use nix::sys::socket::{Backlog, UnixAddr, bind, listen as begin_to_listen, setsockopt};
 use nix::sys::stat::SFlag;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use crate::folder::Folder;
-use crate::sys::{Entry, MAX_ADDRESS_BYTES, mode, new_socket, peer_uid, way_into};
+use crate::sys::{self, Entry, MAX_ADDRESS_BYTES, mode, new_socket, peer_uid, way_into};
 use crate::walk::{End, Walk, hold, kind};
 
 /// What [`listen`] does with what stands in its place.
@@ -105,6 +106,16 @@ pub fn listen(path: &Path, bits: u32, left: StaleSocket) -> io::Result<UnixListe
     }
     begin_to_listen(&listener, Backlog::MAXCONN)?;
     Ok(listener.into())
+}
+
+/// What tells the socket at a path from another; `None` if nothing is there.
+pub fn place(path: &Path) -> Option<(u64, u64)> {
+    std::fs::symlink_metadata(path).ok().as_ref().map(sys::place)
+}
+
+/// Asks the kernel for so much room between both ends. A socket with less is slower, and as good.
+pub fn widen(stream: &UnixStream, bytes: usize) {
+    let _ = setsockopt(stream, SndBuf, &bytes);
 }
 
 /// Where to bind: the path without links, or where that is too long, through the descriptor of the folder.

@@ -19,11 +19,15 @@
 //! Source: open(2), `O_PATH`; unix(7), `SO_PEERCRED`; getpeereid(3) and open(2), `O_SEARCH`, of macOS.
 
 use std::ffi::CStr;
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use nix::sys::stat::FileStat;
-use nix::unistd::Gid;
+use nix::unistd::{AccessFlags, Gid};
 
 #[cfg(all(target_os = "linux", not(mainspring_posix)))]
 mod linux;
@@ -57,6 +61,63 @@ pub fn peer_uid(stream: &UnixStream) -> io::Result<u32> {
 pub fn host_name() -> String {
     let name = nix::unistd::gethostname().unwrap_or_default();
     name.to_string_lossy().trim().to_owned()
+}
+
+/// Standard output as a file of its own.
+///
+/// # Errors
+/// The operating system's.
+pub fn standard_output() -> io::Result<File> {
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+/// Fills it with random bytes of the operating system.
+///
+/// # Errors
+/// When /dev/urandom cannot be read.
+pub fn fill_randomly(bytes: &mut [u8]) -> io::Result<()> {
+    File::open("/dev/urandom")?.read_exact(bytes)
+}
+
+/// The room in a file system.
+#[derive(Clone, Copy, Debug)]
+pub struct DiskRoom {
+    /// All of it.
+    pub total_bytes: u64,
+    /// What we may still write.
+    pub free_bytes: u64,
+}
+
+/// The room in the file system of a folder, as far as it can be told.
+pub fn disk_room(folder: &Path) -> Option<DiskRoom> {
+    // The numbers are not everywhere as wide.
+    fn wide(count: impl Into<u64>) -> u64 {
+        count.into()
+    }
+    let found = nix::sys::statvfs::statvfs(folder).ok()?;
+    let bytes = |blocks: u64| blocks.saturating_mul(wide(found.fragment_size()));
+    let (total_bytes, free_bytes) = (bytes(wide(found.blocks())), bytes(wide(found.blocks_available())));
+    Some(DiskRoom { total_bytes, free_bytes })
+}
+
+/// Whether the operating system lets us write to a file or a folder.
+pub fn may_write(path: &Path) -> bool {
+    nix::unistd::access(path, AccessFlags::W_OK).is_ok()
+}
+
+/// What tells a file from every other one: its file system, and its number there.
+pub fn place(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
+}
+
+/// When a file was written last, and when it or its owner, mode or name was: in seconds and nanoseconds.
+pub fn times(found: &Metadata) -> [(i64, i64); 2] {
+    [(found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec())]
+}
+
+/// The permission bits of a file.
+pub fn permission_bits(found: &Metadata) -> u32 {
+    found.mode() & 0o7777
 }
 
 /// The groups of a user; `None` where no process becomes another user.

@@ -27,7 +27,6 @@
 //! SymLinksIfOwnerMatch of Apache's httpd.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
@@ -37,80 +36,13 @@ use nix::fcntl::{open, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
 use nix::unistd::Uid;
 
+pub use crate::doubt::{Doubt, OTHERS_MAY_WRITE};
 use crate::sys::{Entry, FOLDER, mode};
 
 /// The most links that are followed for one path: as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
-/// The permission bits that let others write.
-pub const OTHERS_MAY_WRITE: u32 = 0o022;
-
 const STICKY: u32 = 0o1000;
-
-/// Why a file may be another than was meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// A folder above it belongs to another user.
-    Owner {
-        /// Which folder.
-        folder: PathBuf,
-        /// The number of its owner.
-        uid: u32,
-    },
-    /// Others may write a folder above it.
-    Writable {
-        /// Which folder.
-        folder: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// Another user put something of the path into a folder that everybody may write.
-    Entry {
-        /// What the user put there.
-        path: PathBuf,
-        /// The number of its owner.
-        uid: u32,
-    },
-    /// It has several names, and stands in a folder that everybody may write: any user could have given it
-    /// this one.
-    Names {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Doubt::Owner { folder, uid } => {
-                write!(
-                    f,
-                    "the folder {} belongs to user {uid}, who could put another there",
-                    folder.display()
-                )
-            }
-            Doubt::Writable { folder, mode } => write!(
-                f,
-                "the mode {mode:04o} of the folder {} lets others put another there: take that away with chmod go-w",
-                folder.display()
-            ),
-            Doubt::Entry { path, uid } => {
-                write!(f, "{} belongs to user {uid}, in a folder that everybody may write", path.display())
-            }
-            Doubt::Names { path } => write!(
-                f,
-                "{} has several names (hard links), in a folder that everybody may write",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl From<Doubt> for io::Error {
-    fn from(doubt: Doubt) -> io::Error {
-        io::Error::new(io::ErrorKind::PermissionDenied, doubt.to_string())
-    }
-}
 
 /// What stands at the end of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
