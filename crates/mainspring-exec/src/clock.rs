@@ -23,14 +23,13 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use nix::time::clock_gettime;
 
 use crate::kernel;
 
 /// The time since the machine was started, its sleep included: what a lease is counted by, which another
 /// machine gives away meanwhile. Zero where the kernel has no such clock, which Linux and macOS have.
 pub fn boot_time() -> Duration {
-    clock_gettime(kernel::BOOT_CLOCK).map_or(Duration::ZERO, Duration::from)
+    kernel::boot_time()
 }
 
 /// What tells one start of the machine from the next. In a container it is that of the host. Empty where it

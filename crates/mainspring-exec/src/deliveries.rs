@@ -17,7 +17,6 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -31,6 +30,7 @@ use crate::run::{End, KillCause, Reports, Stream};
 use crate::shortage::is_shortage;
 use crate::webhook::{DeliveryResult, WebhookSpec, deliver};
 use mainspring_action::template::Values;
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// The most webhooks under way at one time: as many as processes.
 pub const MAX_DELIVERIES: usize = MAX_RUNNING;

@@ -10,6 +10,8 @@
 //! | the start of the machine | the kernel's boot id | on macOS its boot session, elsewhere not known |
 //! | the time since then | `CLOCK_BOOTTIME` | on macOS `CLOCK_MONOTONIC_RAW`, which counts its sleep too |
 //!
+//! Windows, where no process is started, has the last two in `windows`.
+//!
 //! With `--cfg mainspring_posix` Linux has the second one too, so that it can be tried there.
 //!
 //! Cost: a system call for each.
@@ -22,7 +24,17 @@ mod inherited;
 mod linux;
 #[cfg(all(target_os = "linux", not(mainspring_posix)))]
 pub(crate) use linux::*;
-#[cfg(any(not(target_os = "linux"), mainspring_posix))]
+#[cfg(all(unix, any(not(target_os = "linux"), mainspring_posix)))]
 mod posix;
-#[cfg(any(not(target_os = "linux"), mainspring_posix))]
+#[cfg(all(unix, any(not(target_os = "linux"), mainspring_posix)))]
 pub(crate) use posix::*;
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+pub(crate) use windows::*;
+
+/// The time since the start of the machine.
+#[cfg(unix)]
+pub(crate) fn boot_time() -> std::time::Duration {
+    nix::time::clock_gettime(BOOT_CLOCK).map_or(std::time::Duration::ZERO, std::time::Duration::from)
+}

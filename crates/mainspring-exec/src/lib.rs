@@ -19,44 +19,67 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(unix)]
 pub mod attributes;
+#[cfg(unix)]
 mod automaton;
+#[cfg(unix)]
 pub mod cgroup;
 pub mod clock;
 pub mod delay_queue;
 #[cfg(feature = "webhooks")]
 pub mod deliveries;
+#[cfg_attr(windows, path = "no_limit.rs")]
 pub mod descriptors;
+#[cfg(unix)]
 mod detached_runs;
+pub mod end;
+#[cfg(unix)]
 mod env_file;
+#[cfg(unix)]
 pub mod executor;
+#[cfg(unix)]
 pub mod keeper;
 mod kernel;
+#[cfg(unix)]
 mod launch;
+#[cfg(unix)]
 pub mod mask;
 pub mod notifier;
+#[cfg(unix)]
 pub mod orphans;
 pub mod output;
+#[cfg(unix)]
 mod outputs;
+#[cfg(unix)]
 mod pam_env;
+#[cfg(unix)]
 pub mod pipe;
+#[cfg(unix)]
 pub mod process;
 #[cfg(test)]
 #[path = "../../mainspring-queue/src/contract/replay.rs"]
 mod replay;
+#[cfg(unix)]
 pub mod run;
 #[cfg(test)]
 #[path = "../../mainspring-host/src/scratch.rs"]
 mod scratch;
+#[cfg(unix)]
 pub mod secret;
 pub mod shortage;
 #[cfg(feature = "webhooks")]
 pub mod signature;
 pub mod span;
+#[cfg(unix)]
 pub mod spec;
+#[cfg(unix)]
 pub mod specs;
+#[cfg(unix)]
 pub mod starter;
+#[cfg(unix)]
 mod sys;
+#[cfg(unix)]
 pub mod tail;
 pub mod waits;
 #[cfg(feature = "webhooks")]

@@ -15,16 +15,15 @@
 //!
 //! Source: the "self-pipe trick" of D. J. Bernstein, <https://cr.yp.to/docs/selfpipe.html>.
 
+use mainspring_host::net::{self, AsFd, BorrowedFd, LocalStream};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The end for the loop.
 #[derive(Debug)]
 pub struct Notifications {
-    stream: UnixStream,
+    stream: LocalStream,
     /// See [`Notifier`].
     is_raised: Arc<AtomicBool>,
 }
@@ -32,7 +31,7 @@ pub struct Notifications {
 /// An end for another thread.
 #[derive(Clone, Debug)]
 pub struct Notifier {
-    stream: Arc<UnixStream>,
+    stream: Arc<LocalStream>,
     /// A byte was written, or is being written, that the loop has not cleared.
     is_raised: Arc<AtomicBool>,
 }
@@ -43,7 +42,7 @@ pub struct Notifier {
 ///
 /// When the operating system gives no socket pair.
 pub fn pair() -> io::Result<(Notifier, Notifications)> {
-    let (notifier, notifications) = UnixStream::pair()?;
+    let (notifier, notifications) = net::pair()?;
     notifier.set_nonblocking(true)?;
     notifications.set_nonblocking(true)?;
     let is_raised = Arc::new(AtomicBool::new(false));
@@ -62,7 +61,7 @@ impl Notifier {
     }
 
     /// The stream itself: for who can write to nothing else, such as a handler of signals.
-    pub fn stream(&self) -> &UnixStream {
+    pub fn stream(&self) -> &LocalStream {
         &self.stream
     }
 }

@@ -31,6 +31,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, fchown};
 
 use crate::attributes::SETTINGS;
+pub use crate::end::Outcome;
 use crate::kernel::EndWatch;
 use crate::launch;
 use crate::mask::Masks;
@@ -223,45 +224,11 @@ impl StartNames {
     }
 }
 
-/// How a program, a webhook or a function ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It returned this status.
-    Exited(i32),
-    /// This signal ended it.
-    Killed(i32),
-    /// It was not executed, for this reason, which came only after it had been waited for.
-    NotStarted(String),
-    /// The webhook was answered with this status.
-    Status(u16),
-    /// The webhook was not answered, for this reason.
-    NoAnswer(String),
-    /// The function of a program returned or panicked, or is left to itself: what became of it, in the
-    /// planner's words.
-    Called(mainspring_job::Outcome),
-}
-
 impl From<ExitStatus> for Outcome {
     fn from(status: ExitStatus) -> Outcome {
         match status.code() {
             Some(code) => Outcome::Exited(code),
             None => Outcome::Killed(status.signal().expect("what did not exit was ended by a signal")),
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Outcome::Exited(code) => write!(f, "exit status {code}"),
-            Outcome::Killed(number) => match Signal::try_from(*number) {
-                Ok(signal) => write!(f, "killed by {signal}"),
-                Err(_) => write!(f, "killed by signal {number}"),
-            },
-            Outcome::NotStarted(reason) => write!(f, "not started: {reason}"),
-            Outcome::Status(status) => write!(f, "status {status}"),
-            Outcome::NoAnswer(reason) => write!(f, "no answer: {reason}"),
-            Outcome::Called(outcome) => outcome.fmt(f),
         }
     }
 }

@@ -18,23 +18,22 @@
 //!
 //! Does not decide what an end means: that is told to [`Reports`].
 
-use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use nix::sys::signal::Signal;
 
 use crate::cgroup::Cgroup;
 use crate::clock::Moment;
 use crate::detached_runs::DetachedRun;
+use crate::end::Outcome;
+pub use crate::end::{End, KillCause, Reports};
 use crate::output::Piece;
 pub use crate::output::Stream;
 use crate::outputs::Outputs;
 use crate::pipe::{InputPipe, OutputPipe};
-use crate::process::{Outcome, Process, StartError};
-use crate::span::Span;
+use crate::process::{Process, StartError};
 use crate::spec::{KillSequence, ProcessSpec};
 use crate::starter::Starter;
 use mainspring_action::names::OnLeaseLoss;
@@ -54,61 +53,6 @@ const SURVIVORS_LOOK: Duration = Duration::from_millis(50);
 /// What the output of a run that is left ends with.
 const LEFT_TEXT: &str =
     "the server has lost the jobs: this goes on without it, and what it writes from now on is not kept";
-
-/// Hears what becomes of runs that the loop knows as `K`.
-pub trait Reports<K> {
-    /// A run wrote a line, or a piece of a long one; secrets are masked in it.
-    fn line(&mut self, run: &K, stream: Stream, piece: &Piece<'_>);
-    /// A run ended. Lines may still come of it, if its output is held open.
-    fn ended(&mut self, run: &K, end: &End);
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End {
-    /// What the operating system says of it; `None`: it could not be ended and is left behind.
-    pub outcome: Option<Outcome>,
-    /// Whether that is what it should say: exit status 0, or a status of the webhook's success rule.
-    pub is_success: bool,
-    /// How long it ran.
-    pub after: Duration,
-    /// Why it was killed, if it was.
-    pub cause: Option<KillCause>,
-    /// How much of its output is left out so far, because there was more than the spec allows.
-    pub dropped_bytes: u64,
-    /// Whether something in the background holds its output open.
-    pub is_output_held: bool,
-    /// Before when it is not to be tried again, if a receiver said so.
-    pub retry_at: Option<Timestamp>,
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.outcome {
-            None => return write!(f, "the command could not be ended and is left behind"),
-            Some(outcome) => write!(f, "{outcome} after {}", Span(self.after))?,
-        }
-        if self.cause == Some(KillCause::Timeout) {
-            write!(f, "; it ran longer than its timeout")?;
-        }
-        if self.is_output_held {
-            write!(f, "; a process in the background holds its output open")?;
-        }
-        if 0 < self.dropped_bytes {
-            write!(f, "; {} bytes of output beyond the limit are left out", self.dropped_bytes)?;
-        }
-        Ok(())
-    }
-}
-
-/// Why a run is killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KillCause {
-    /// It ran longer than its spec allows.
-    Timeout,
-    /// The loop asked for it.
-    Asked,
-}
 
 /// A process that runs, or whose output is not at its end.
 #[derive(Debug)]

@@ -6,10 +6,16 @@
 
 use std::io;
 
-use nix::errno::Errno;
-
 /// Whether an error says that there are no descriptors, processes or memory now.
+#[cfg(unix)]
 pub fn is_shortage(error: &io::Error) -> bool {
+    use nix::errno::Errno;
     let known = [Errno::EMFILE, Errno::ENFILE, Errno::EAGAIN, Errno::ENOMEM];
     error.raw_os_error().is_some_and(|code| known.contains(&Errno::from_raw(code)))
+}
+
+/// Whether an error says so: where nothing is started and no client comes, none does.
+#[cfg(not(unix))]
+pub fn is_shortage(_: &io::Error) -> bool {
+    false
 }
