@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 use mainspring_job::{Group, JobName};
-use nix::unistd::Uid;
 
 use crate::budget::Budget;
 use crate::cron_places::{CronPlaces, Place};
@@ -26,8 +25,8 @@ use crate::problem::{Fault, Problem, Severity, render};
 use crate::source::{FileError, Line, Source};
 use crate::trust;
 use mainspring_action::body::{Body, ProcessBody};
-use mainspring_host::accounts::Refusal;
 use mainspring_host::accounts::users::Users;
+use mainspring_host::accounts::{ROOT, Refusal, own_number};
 
 /// The jobs of one file, and what is wrong with the others.
 #[derive(Clone, Debug, Default)]
@@ -212,13 +211,13 @@ impl LoadedFile {
     ///
     /// When it is refused.
     pub fn judge(&self, source: &Source) -> Result<(), FileError> {
-        let us = Uid::effective();
+        let us = own_number();
         let names_users = self.jobs.iter().any(|placed| user_of(placed).is_some());
-        let Some(ownership) = source.ownership().filter(|_| us.is_root() || names_users) else {
+        let Some(ownership) = source.ownership().filter(|_| us == ROOT || names_users) else {
             return Ok(());
         };
         let distrusted = |why| FileError::Distrusted { name: source.name().to_owned(), why };
-        trust::judge(ownership, us.as_raw()).map_err(distrusted)
+        trust::judge(ownership, us).map_err(distrusted)
     }
 
     /// Judges the file by the rules of its place.
@@ -236,8 +235,7 @@ impl LoadedFile {
                 let user = kind.habits.user.as_deref().unwrap_or_default();
                 // Of a user who is not there nothing runs, which is told of each entry.
                 let Ok(account) = users.account(user) else { return Ok(()) };
-                let uid = account.identity.map_or_else(Uid::effective, |identity| identity.uid);
-                trust::judge_spool(file, uid.as_raw(), path).map_err(distrusted)
+                trust::judge_spool(file, account.number(), path).map_err(distrusted)
             }
         }
     }

@@ -13,12 +13,12 @@
 //! may not.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 use mainspring_action::names::{DEFAULT_PATH, MIN_KEY_BYTES};
 use mainspring_host::accounts::Account;
+use mainspring_host::sys::permission_bits;
 
 use crate::hook::{JobHook, Target};
 
@@ -123,7 +123,7 @@ fn file_fault(what: &str, path: &Path, mode: u32) -> Option<String> {
     let Ok(found) = fs::metadata(path) else {
         return Some(format!("the file `{}` of {what} is not here", path.display()));
     };
-    let right = match found.permissions().mode() & mode {
+    let right = match permission_bits(&found) & mode {
         0 => return None,
         mode if mode & WRITABLE != 0 => "write",
         _ => "read",
@@ -136,13 +136,14 @@ fn is_in(name: &str, path: &str) -> bool {
 }
 
 fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    fs::metadata(path).is_ok_and(|found| found.is_file() && permission_bits(&found) & 0o111 != 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scratch;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn what_is_not_there_is_named_and_what_is_there_is_not() {

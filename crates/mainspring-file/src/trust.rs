@@ -21,7 +21,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mainspring_host::walk::{Doubt, OTHERS_MAY_WRITE};
+use mainspring_host::doubt::{Doubt, OTHERS_MAY_WRITE};
 
 /// The bits of a file's mode.
 const ALL_BITS: u32 = 0o7777;

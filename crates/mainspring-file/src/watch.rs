@@ -32,8 +32,9 @@
 //! the watch began.
 
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
+
+use mainspring_host::sys::{place, times};
 
 /// How long a file is the same before it is read: longer than a program takes between two writes.
 pub const REST: Duration = Duration::from_millis(200);
@@ -71,12 +72,8 @@ pub struct Stamp {
 impl Stamp {
     /// That of a file.
     pub fn of(found: &Metadata) -> Stamp {
-        Stamp {
-            place: (found.dev(), found.ino()),
-            size: found.size(),
-            modified: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
+        let [modified, changed] = times(found);
+        Stamp { place: place(found), size: found.len(), modified, changed }
     }
 }
 
