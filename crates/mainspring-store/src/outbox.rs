@@ -22,7 +22,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use mainspring_job::StoreError;
@@ -31,6 +30,7 @@ use rusqlite::{Connection, OpenFlags, Row};
 
 use super::connection::connected;
 use super::fault::mapped;
+use mainspring_host::sys::place;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS mainspring_outbox (number INTEGER PRIMARY KEY, folder TEXT, \
      submission TEXT NOT NULL, token TEXT NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(16)))), refusal TEXT)";
@@ -224,8 +224,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<OutboxRow> {
 }
 
 fn id(path: &Path) -> io::Result<(u64, u64)> {
-    let found = fs::metadata(path)?;
-    Ok((found.dev(), found.ino()))
+    Ok(place(&fs::metadata(path)?))
 }
 
 #[cfg(test)]

@@ -15,8 +15,7 @@
 //!
 //! Source: [VACUUM INTO](https://www.sqlite.org/lang_vacuum.html#vacuuminto).
 
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,6 +26,7 @@ use super::fault::mapped;
 use super::inode_watch::FileState;
 use super::sqlite::{SqliteStore, connect, io_failed};
 use mainspring_host::directory::{Directory, DirectoryError};
+use mainspring_host::private;
 
 /// How many things may be wrong at one time: the folder, the lock and the store.
 const MAX_STEPS: usize = 4;
@@ -89,7 +89,7 @@ impl SqliteStore {
         // The end of the old file removes the names of its log, so it comes before those of the new one.
         self.close()?;
         fs::rename(&copy, &self.path).map_err(io_failed)?;
-        sync(self.path.parent().unwrap_or(Path::new("/")))?;
+        private::sync_folder(self.path.parent().unwrap_or(Path::new("/"))).map_err(io_failed)?;
         self.connection = connect(&self.path)?;
         self.look_again("the store was removed while it was open: it was written anew, and nothing is lost")
     }
@@ -115,7 +115,7 @@ impl SqliteStore {
     fn write_to(&self, path: &Path) -> Result<(), StoreError> {
         let _ = fs::remove_file(path);
         // SQLite writes into an empty file, and so it has the mode of this one.
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(io_failed)?;
+        private::file().write(true).create_new(true).open(path).map_err(io_failed)?;
         self.connection.flush_prepared_statement_cache();
         let name = path.to_string_lossy();
         self.connection.execute("VACUUM INTO ?1", [&name]).map_err(mapped)?;

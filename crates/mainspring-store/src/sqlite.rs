@@ -20,7 +20,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -232,7 +231,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
 
 /// A path in a URI: what is no letter, digit or one of `/-._~` is written as a per cent sign and two digits.
 fn encoded(path: &Path) -> String {
-    let bytes = path.as_os_str().as_bytes().iter();
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
     let encode = |&byte: &u8| match byte {
         b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
         byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
