@@ -14,13 +14,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, pair};
+use mainspring_host::net::{AsFd, BorrowedFd};
 use mainspring_job::{Assignment, Input, Start, WorkerEvent, WorkerId};
 use mainspring_postgres::{Fence, Kill, Location, Members, WaitNotifier};
 use mainspring_server::error::Error;

@@ -5,9 +5,9 @@
 //! Does not follow a run: who waits for its end asks again.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use mainspring_host::net::LocalStream;
 use mainspring_host::socket::connect;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
@@ -19,7 +19,7 @@ pub(super) const ANSWER_WAIT: Duration = Duration::from_secs(10);
 
 /// A connection to it.
 #[derive(Debug)]
-pub(crate) struct OwnServer(BufReader<UnixStream>);
+pub(crate) struct OwnServer(BufReader<LocalStream>);
 
 impl OwnServer {
     /// # Errors

@@ -11,14 +11,13 @@
 //! Does not know what has several answers, such as the output of a run: `streaming_requests` does.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
+use mainspring_host::net::{AsFd, LocalStream};
 use mainspring_job::StoreError;
 use mainspring_postgres::{Inbox, Location, PostgresReader};
 use serde::Serialize;
@@ -139,7 +138,7 @@ impl RequestProxy {
     }
 
     /// Serves a client on a thread of its own. One that is silent for too long is left.
-    pub fn serve_client(mut self, client: UnixStream) {
+    pub fn serve_client(mut self, client: LocalStream) {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         // A client too many is hung up on.
         if MAX_CLIENTS <= COUNT.fetch_add(1, Ordering::SeqCst) {
@@ -158,14 +157,14 @@ impl RequestProxy {
 
     /// Serves the listener of this server on a thread of its own, until it closes the other end. While
     /// nothing is asked there is no session.
-    pub fn serve_listener(mut self, stream: UnixStream) {
+    pub fn serve_listener(mut self, stream: LocalStream) {
         self.is_listener = true;
         // An end of the connection, or no thread, ends what is asked over it.
         let serve = move || drop(self.answer_listener(&stream));
         drop(thread::Builder::new().name("a listener".to_owned()).spawn(serve));
     }
 
-    fn answer_client(&mut self, client: &UnixStream) -> io::Result<()> {
+    fn answer_client(&mut self, client: &LocalStream) -> io::Result<()> {
         client.set_nonblocking(false)?;
         let mut reader = reader(client)?;
         loop {
@@ -178,7 +177,7 @@ impl RequestProxy {
         }
     }
 
-    fn answer_listener(&mut self, stream: &UnixStream) -> io::Result<()> {
+    fn answer_listener(&mut self, stream: &LocalStream) -> io::Result<()> {
         let mut reader = reader(stream)?;
         let mut line = String::new();
         loop {
@@ -198,7 +197,7 @@ impl RequestProxy {
 
     /// Waits until the owner has changed something. What cannot be seen for a while is seen later: an error
     /// would end the listener.
-    fn changes(&mut self, listener: &UnixStream) -> io::Result<ChangesWire> {
+    fn changes(&mut self, listener: &LocalStream) -> io::Result<ChangesWire> {
         loop {
             let (asks, _) = self.standing.now();
             if asks == ProxyTarget::Owner {
@@ -223,7 +222,7 @@ impl RequestProxy {
         &mut self,
         line: &str,
         actor_of: impl Fn(&IdentifiedRequest) -> Option<String>,
-        stream: &UnixStream,
+        stream: &LocalStream,
     ) -> io::Result<()> {
         let mut written = stream;
         let (asks, reason) = self.standing.now();
@@ -301,7 +300,7 @@ impl RequestProxy {
     }
 }
 
-fn reader(stream: &UnixStream) -> io::Result<BufReader<&UnixStream>> {
+fn reader(stream: &LocalStream) -> io::Result<BufReader<&LocalStream>> {
     stream.set_read_timeout(Some(CLIENT_WAIT))?;
     stream.set_write_timeout(Some(CLIENT_WAIT))?;
     Ok(BufReader::new(stream))

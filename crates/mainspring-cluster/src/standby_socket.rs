@@ -11,13 +11,12 @@
 //! Does not listen while this program plans: its loop does.
 
 use std::fs;
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
+use mainspring_host::net::{AsFd, AsRawFd, LocalListener};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::server::standby::listen;
@@ -57,7 +56,7 @@ impl Drop for StandbySocket {
     }
 }
 
-fn answer(listener: &UnixListener, ended: &Notifications, standing: &Arc<StandbyState>) {
+fn answer(listener: &LocalListener, ended: &Notifications, standing: &Arc<StandbyState>) {
     loop {
         // Polling fails where the system has no memory left: there is no socket then.
         let Ok(ready) = wait_for_any(&[listener.as_fd(), ended.as_fd()], &[], &[], None) else { return };

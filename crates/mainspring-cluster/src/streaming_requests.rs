@@ -13,11 +13,10 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
+use mainspring_host::net::{AsFd, LocalStream};
 use mainspring_job::RunKey;
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +112,7 @@ fn is_over(found: &FoundWire) -> bool {
 pub(super) fn answer(
     request: &Request,
     mut ask: impl FnMut(&Request) -> String,
-    client: &UnixStream,
+    client: &LocalStream,
     mut give: impl FnMut(Response) -> io::Result<()>,
 ) -> io::Result<()> {
     let read = |text: &str| {
@@ -159,7 +158,7 @@ pub(super) fn answer(
 fn give_end(
     run: &str,
     mut ask: impl FnMut(&Request) -> Response,
-    client: &UnixStream,
+    client: &LocalStream,
     mut give: impl FnMut(Response) -> io::Result<()>,
 ) -> io::Result<()> {
     loop {
@@ -185,7 +184,7 @@ fn left_out(reply: &LogsReply, count: usize) -> Response {
 }
 
 /// Waits for the next time to ask. A client that has gone is an error.
-fn pause(client: &UnixStream) -> io::Result<()> {
+fn pause(client: &LocalStream) -> io::Result<()> {
     let began = Moment::now();
     loop {
         if is_left(client.as_fd()) {
@@ -221,7 +220,7 @@ mod tests {
 
     /// What a client is told, if these are the replies; each line as its text.
     fn told(request: &Request, replies: &[String]) -> Vec<String> {
-        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let (ours, _theirs) = LocalStream::pair().unwrap();
         let (mut next, mut told) = (replies.iter(), Vec::new());
         let give = |response: Response| {
             told.push(match response {

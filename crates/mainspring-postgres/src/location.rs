@@ -142,7 +142,7 @@ impl Location {
             .tcp_user_timeout(USER_TIMEOUT)
             .target_session_attrs(TargetSessionAttrs::ReadWrite)
             .ssl_mode(SslMode::Disable);
-        if config.get_hosts().iter().any(|host| matches!(host, Host::Unix(_))) {
+        if config.get_hosts().iter().any(|host| !matches!(host, Host::Tcp(_))) {
             // Who can read a socket of this machine can read the memory of the server. As libpq has it.
             let is_mixed = config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
             if is_mixed && tls.is_some() {
@@ -185,6 +185,7 @@ impl Location {
         let (all, mut one) = (&self.config, Config::new());
         match &all.get_hosts()[index] {
             Host::Tcp(name) => one.host(name),
+            #[cfg(unix)]
             Host::Unix(path) => one.host_path(path),
         };
         all.get_hostaddrs().get(index).map(|address| one.hostaddr(*address));
@@ -217,6 +218,7 @@ impl fmt::Display for Location {
             .iter()
             .map(|host| match host {
                 Host::Tcp(name) => name.clone(),
+                #[cfg(unix)]
                 Host::Unix(path) => path.display().to_string(),
             })
             .collect();

@@ -23,11 +23,10 @@
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
-use nix::unistd::{AccessFlags, Uid, access};
-
 use crate::error::Error;
-use mainspring_host::accounts::Account;
+use mainspring_host::accounts::{Account, ROOT, own_number};
 use mainspring_host::folder::make_folder;
+use mainspring_host::sys::may_write;
 
 /// The variable that names the data directory.
 pub const VARIABLE: &str = "MAINSPRING_DATA";
@@ -47,7 +46,7 @@ impl DataDirectory {
     /// The directory that is given, or the usual one.
     pub fn find(given: Option<&Path>) -> DataDirectory {
         let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let usual = || match Uid::effective().is_root() {
+        let usual = || match own_number() == ROOT {
             true => PathBuf::from("/var/lib/mainspring"),
             false => named("XDG_STATE_HOME")
                 .or_else(|| Some(named("HOME")?.join(".local/state")))
@@ -100,8 +99,8 @@ impl DataDirectory {
         if source.kind() != io::ErrorKind::PermissionDenied {
             return source;
         }
-        let text = match directory.is_dir() && access(directory, AccessFlags::W_OK).is_ok() {
-            true if Uid::effective().is_root() => return source,
+        let text = match directory.is_dir() && may_write(directory) {
+            true if own_number() == ROOT => return source,
             true => format!("or have a folder made in it: --data {}", directory.join("mainspring").display()),
             false => format!("--data or ${VARIABLE} names another folder"),
         };

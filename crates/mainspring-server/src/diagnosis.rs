@@ -12,8 +12,7 @@
 //! does.
 
 use jiff::Timestamp;
-use mainspring_exec::descriptors;
-use mainspring_exec::executor::MAX_RUNNING;
+use mainspring_exec::descriptors::{self, MAX_RUNNING};
 use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION};
 
 pub(crate) mod cluster;

@@ -30,18 +30,19 @@
 
 pub mod fields;
 pub mod forms;
+#[cfg_attr(windows, path = "log/no_journal.rs")]
 pub mod journal;
 pub mod line;
 
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use journal::Journal;
 pub use line::{Answer, Kind, Level, Line, Subject};
+use mainspring_host::net::{BorrowedFd, PollFd, PollFlags, PollSource, poll};
 
 /// How much may wait for a slow reader before lines of output are left out.
 pub const MAX_PENDING_BYTES: usize = 1 << 20;
@@ -91,7 +92,7 @@ pub struct Log<W> {
     broken: Option<io::Error>,
 }
 
-impl<W: Write + AsFd> Log<W> {
+impl<W: Write + PollSource> Log<W> {
     /// Makes a log of columns.
     pub fn new(writer: W) -> Log<W> {
         Log {
@@ -197,7 +198,7 @@ impl<W: Write + AsFd> Log<W> {
 
     /// What to poll for writing, if lines wait.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.has_pending().then(|| self.writer.as_fd())
+        self.writer.polled().filter(|_| self.has_pending())
     }
 
     /// The failure that closed the log.
@@ -206,9 +207,9 @@ impl<W: Write + AsFd> Log<W> {
     }
 
     fn is_writable(&self) -> bool {
-        let mut fds = [PollFd::new(self.writer.as_fd(), PollFlags::POLLOUT)];
+        let Some(fd) = self.writer.polled() else { return true };
         // Also an error is something that the write itself has to find out.
-        poll(&mut fds, PollTimeout::ZERO) != Ok(0)
+        poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::OUT)], Some(Duration::ZERO)).ok() != Some(0)
     }
 
     fn write_piece(&mut self) -> io::Result<usize> {
@@ -244,6 +245,7 @@ pub fn rfc3339(time: &Zoned) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_host::net::AsFd;
     use std::fs::File;
     use std::io::{PipeReader, PipeWriter, Read, pipe};
     use std::os::unix::net::UnixDatagram;

@@ -17,12 +17,12 @@
 //!
 //! Source: Debian's cron 3.0pl1 keeps `/run/crond.reboot` for this; random(4) on the boot id.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::data_directory::DataDirectory;
+use mainspring_host::private;
 
 /// What the file says, and what it would have to say.
 #[derive(Clone, Debug)]
@@ -59,13 +59,13 @@ impl MachineStart {
     /// When the file cannot be written: then they run again at the next start.
     pub(crate) fn keep(&self) -> io::Result<()> {
         let part = self.path.with_extension("part");
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+        let mut file = private::file().write(true).create(true).truncate(true).open(&part)?;
         writeln!(file, "{}", self.current)?;
         file.sync_all()?;
         fs::rename(&part, &self.path)?;
         // A machine without the folder has no cron that would look there.
         if let Some(path) = self.of_cron.as_ref().filter(|path| path.parent().is_some_and(Path::is_dir)) {
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+            private::file().write(true).create(true).truncate(false).open(path)?;
         }
         Ok(())
     }

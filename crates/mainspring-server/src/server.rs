@@ -21,7 +21,6 @@
 //! Does not know policies: the planner does.
 
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -36,6 +35,7 @@ use crate::signals::Signals;
 use crate::supervisor;
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 mod actions;
 mod apply;

@@ -15,11 +15,13 @@
 //!
 //! Source: sd_notify(3).
 
-use std::env;
-use std::io;
+#[cfg(unix)]
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+#[cfg(unix)]
+use std::{env, io};
 
 /// The variable that names the socket: a path, or `@` and an abstract name.
+#[cfg(unix)]
 const VARIABLE: &str = "NOTIFY_SOCKET";
 
 /// The server may start jobs.
@@ -37,12 +39,13 @@ fn abstract_address(name: &str) -> io::Result<SocketAddr> {
 }
 
 /// Elsewhere no socket has such a name.
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(unix, not(target_os = "linux")))]
 fn abstract_address(_: &str) -> io::Result<SocketAddr> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Tells the service manager, if it listens.
+#[cfg(unix)]
 pub fn tell(state: &str) {
     let Ok(name) = env::var(VARIABLE) else { return };
     let address = match name.strip_prefix('@') {
@@ -56,3 +59,7 @@ pub fn tell(state: &str) {
         let _ = socket.send_to_addr(state.as_bytes(), &address);
     }
 }
+
+/// Windows has another one, which is not told.
+#[cfg(windows)]
+pub fn tell(_: &str) {}

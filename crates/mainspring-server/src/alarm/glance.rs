@@ -5,12 +5,12 @@
 //! Cost: a turn of the loop each second while something is due some time.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use mainspring_exec::clock::Moment;
+use mainspring_host::net::BorrowedFd;
 
 /// The longest wait for a time of the wall clock.
 const GLANCE_INTERVAL: Duration = Duration::from_secs(1);

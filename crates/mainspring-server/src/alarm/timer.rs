@@ -17,7 +17,6 @@
 //! Source: TFD_TIMER_CANCEL_ON_SET in timerfd_create(2).
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -25,6 +24,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use mainspring_exec::clock::{Moment, boot_time, boot_time_of};
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// The timer.
 #[derive(Debug)]

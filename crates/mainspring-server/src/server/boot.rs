@@ -11,7 +11,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use mainspring_job::{
@@ -47,8 +46,7 @@ use crate::message::{agreeing, counted};
 use crate::protocol::MAX_NAMED;
 use crate::supervisor;
 use mainspring_exec::clock::{self, Moment, Reading, boot_time};
-use mainspring_exec::descriptors;
-use mainspring_exec::executor::MAX_RUNNING;
+use mainspring_exec::descriptors::{self, MAX_RUNNING};
 use mainspring_file::claims::{Holder, InForce};
 use mainspring_file::crontab::names::KnownJob;
 use mainspring_file::hook;
@@ -56,6 +54,7 @@ use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::{JobFile, PlacedJob};
 use mainspring_file::loaded_file::{LoadedFile, Reader};
 use mainspring_file::source::Source;
+use mainspring_host::net::LocalListener;
 
 /// The source of the group of all notifications.
 const NOTIFICATIONS: &str = "notifications";
@@ -91,7 +90,7 @@ pub struct Serving {
     /// What serves people over HTTP, if anything does.
     pub listener: Listener,
     /// The control socket, if the service manager made it.
-    pub control: Option<UnixListener>,
+    pub control: Option<LocalListener>,
     /// What its log has, and how.
     pub log: Style,
     /// With which pause of everything it begins, if with one.

@@ -14,8 +14,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{BorrowedFd, RawFd};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Instant;
 
@@ -30,6 +28,7 @@ use super::rate::{Bucket, INSIDE_RATE, Rates};
 use super::waiters::Waiters;
 use crate::protocol::{Answers, ErrorKind, ErrorWire, IdentifiedRequest, Response, Row};
 use mainspring_exec::clock::Moment;
+use mainspring_host::net::{BorrowedFd, LocalListener, LocalStream, RawFd};
 
 /// How many requests may wait for the ends of runs: each costs memory and a lookup.
 const MAX_WAITERS: usize = 10_000;
@@ -58,7 +57,7 @@ impl Clients {
     /// When it cannot be made.
     pub(super) fn listen(
         path: &Path,
-        handed: Option<UnixListener>,
+        handed: Option<LocalListener>,
         rates: Rates,
         now: Moment,
     ) -> io::Result<Clients> {
@@ -78,7 +77,7 @@ impl Clients {
     /// # Errors
     ///
     /// When the operating system refuses them.
-    pub(super) fn adopt(&mut self, streams: Vec<UnixStream>, now: Moment) -> io::Result<()> {
+    pub(super) fn adopt(&mut self, streams: Vec<LocalStream>, now: Moment) -> io::Result<()> {
         self.peers.adopt(streams, now)
     }
 

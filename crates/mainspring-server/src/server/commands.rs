@@ -11,7 +11,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +31,7 @@ use mainspring_exec::orphans::Orphans;
 use mainspring_exec::run::{KillCause, Reports};
 use mainspring_exec::{descriptors, specs, webhook_specs};
 use mainspring_host::accounts::users::Users;
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// Processes and webhooks.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use mainspring_exec::end::signal_name;
 use mainspring_job::{
     Action, ApplyReport, Attempt, AuditRow, Cause, Failure, Hold, Job, JobName, Load, Mark, Next, Once,
     Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats, Trigger, WorkerId,
@@ -326,8 +327,7 @@ pub(super) fn reply(reply: &Reply) -> Response {
 fn outcome_text(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Failed(Failure::Signal(number)) => {
-            let name = nix::sys::signal::Signal::try_from(*number).ok();
-            name.map_or_else(|| outcome.to_string(), |name| format!("{outcome} ({name})"))
+            signal_name(*number).map_or_else(|| outcome.to_string(), |name| format!("{outcome} ({name})"))
         }
         outcome => outcome.to_string(),
     }

@@ -15,15 +15,14 @@
 //! Does not free more than it needs.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-
-use nix::sys::statvfs::{Statvfs, statvfs};
 
 use super::output::remove_oldest_below;
 use crate::data_directory::DataDirectory;
+use mainspring_host::private;
+use mainspring_host::sys::disk_room;
 
 /// How much is held back for the store: its log grows by so much before it is folded in.
 pub const RESERVE_BYTES: u64 = 8 << 20;
@@ -73,7 +72,7 @@ impl DiskReserve {
 
     /// The room for a server that keeps nothing: no reserve helps it.
     pub(super) fn without(directory: &Path) -> DiskReserve {
-        let part = statvfs(directory).map_or(0, |found| bytes(found.blocks(), &found) / SMALLEST_PART);
+        let part = disk_room(directory).map_or(0, |room| room.total_bytes / SMALLEST_PART);
         DiskReserve {
             directory: directory.to_owned(),
             reserve: Reserve::Without,
@@ -140,16 +139,7 @@ impl DiskReserve {
 
 /// The room in the file system of a directory, as far as it can be told.
 pub(super) fn free_bytes(directory: &Path) -> Option<u64> {
-    let found = statvfs(directory).ok()?;
-    Some(bytes(found.blocks_available(), &found))
-}
-
-/// So many blocks of a file system, whose numbers are not everywhere as wide.
-fn bytes(blocks: impl Into<u64>, found: &Statvfs) -> u64 {
-    fn wide(count: impl Into<u64>) -> u64 {
-        count.into()
-    }
-    wide(blocks).saturating_mul(wide(found.fragment_size()))
+    Some(disk_room(directory)?.free_bytes)
 }
 
 /// Gives something up for a store that cannot be opened for lack of room: the reserve, or else the oldest
@@ -160,7 +150,7 @@ pub fn give_up(data: &DataDirectory) -> bool {
 }
 
 fn hold(path: &Path, bytes: u64) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let file = private::file().write(true).create(true).truncate(true).open(path)?;
     let made = allocate(&file, bytes);
     if made.is_err() {
         let _ = fs::remove_file(path);

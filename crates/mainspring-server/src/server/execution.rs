@@ -15,7 +15,6 @@
 //! Does not keep output, and postpones nothing: `work` does, for both.
 
 use std::fmt::{self, Debug};
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -23,7 +22,8 @@ use mainspring_job::{Action, Assignment, Input, RunKey, Start, Worker, WorkerId,
 
 use crate::protocol::ProgressWire;
 use mainspring_exec::clock::Moment;
-use mainspring_exec::run::Reports;
+use mainspring_exec::end::Reports;
+use mainspring_host::net::BorrowedFd;
 
 /// How long before its time the start of a one-shot job is recorded, at most. A disk flushes within some
 /// milliseconds, and a start may have to wait for the flush of what came before it. A job that is withdrawn

@@ -18,7 +18,6 @@
 //! Cost: a wake-up per change in those directories, and a look at each file: see [`looks`](super::looks).
 
 use std::collections::{BTreeMap, HashSet};
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -42,6 +41,7 @@ use mainspring_file::jobfile::PlacedJob;
 use mainspring_file::loaded_file::{LoadedFile, Reader};
 use mainspring_file::source::{FileError, STANDARD_INPUT};
 use mainspring_file::watch::{Decision, LookResult};
+use mainspring_host::net::BorrowedFd;
 
 /// What is to be done with files, by their indices.
 #[derive(Debug, Default)]

@@ -5,14 +5,13 @@
 //! Does not act on what it gets: [`stop`](super::stop) and [`program`](super::program) do.
 
 use std::fs::File;
-use std::io::stdout;
-use std::os::fd::AsFd;
 
 use mainspring_job::Definitions;
 
 use super::program_calls::Calls;
 use crate::error::Error;
 use crate::signals::Signals;
+pub use mainspring_host::sys::standard_output;
 
 /// Whose process the loop runs in.
 #[derive(Debug)]
@@ -63,9 +62,4 @@ pub(super) fn of_host(host: Host) -> Result<HostParts, Error> {
         Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
     };
     Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?, host_kind))
-}
-
-/// Standard output as a file of its own.
-pub fn standard_output() -> std::io::Result<File> {
-    Ok(File::from(stdout().as_fd().try_clone_to_owned()?))
 }

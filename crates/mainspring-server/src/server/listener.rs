@@ -13,17 +13,16 @@
 //!
 //! Does not know HTTP.
 
-use std::os::unix::net::UnixStream;
-
 use super::changes::Changes;
 use super::login_codes::LoginCodes;
 use super::meters::Meters;
+use mainspring_host::net::LocalStream;
 
 /// A listener that serves with the server, as it is handed over.
 #[derive(Debug, Default)]
 pub struct Listener {
     /// The loop's ends of its connections.
-    pub streams: Vec<UnixStream>,
+    pub streams: Vec<LocalStream>,
     /// Where people find it, each with a final slash. Empty: there is none.
     pub addresses: Vec<String>,
 }
@@ -38,7 +37,7 @@ pub(super) struct ListenerState {
 
 impl ListenerState {
     /// Counts if a listener serves, with these connections.
-    pub(super) fn new(addresses: Vec<String>, streams: &[UnixStream]) -> ListenerState {
+    pub(super) fn new(addresses: Vec<String>, streams: &[LocalStream]) -> ListenerState {
         let changes = Changes::default();
         let meters = if streams.is_empty() { Meters::default() } else { Meters::counting() };
         ListenerState { codes: LoginCodes::new(addresses), changes, meters }

@@ -11,11 +11,11 @@
 //!
 //! Source: `nomad ui -authenticate`, <https://github.com/hashicorp/nomad/pull/10134>.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
+use mainspring_host::sys::fill_randomly;
 
 use crate::protocol::{ErrorKind, ErrorWire, LoginWire, Response};
 
@@ -80,10 +80,10 @@ impl LoginCodes {
 ///
 /// # Errors
 ///
-/// When /dev/urandom cannot be read.
+/// When the operating system has none.
 pub fn random_text(byte_count: usize) -> io::Result<String> {
     let mut bytes = vec![0; byte_count];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    fill_randomly(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -22,17 +22,16 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use mainspring_job::{Cause, JobName, RunKey};
 
 use crate::protocol::LineWire;
-use mainspring_exec::output::Piece;
-use mainspring_exec::run::Stream;
+use mainspring_exec::output::{Piece, Stream};
+use mainspring_host::private;
 
 /// The directory for runs of one-shot jobs. No job's name begins so.
 const ONCE: &str = "~once";
@@ -228,9 +227,9 @@ fn is_output(path: &Path) -> bool {
 
 fn open(path: &Path) -> io::Result<File> {
     if let Some(directory) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        private::folder().create(directory)?;
     }
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+    private::file().append(true).create(true).open(path)
 }
 
 /// What the log says of lost lines.

@@ -14,7 +14,6 @@
 //! Does not perform the planner's outputs: see `perform`.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -31,6 +30,7 @@ use super::writer::Writer;
 use crate::error::Error;
 use mainspring_action::needs;
 use mainspring_exec::clock::{Moment, Reading, boot_time, follow};
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// How many commands may wait for a place in a batch: four batches of them, some megabytes.
 const MAX_BACKLOG: usize = 4_096;

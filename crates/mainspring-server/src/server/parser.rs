@@ -14,7 +14,6 @@
 //! Does not know what a text says: see [`client_text`](super::client_text).
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
@@ -23,6 +22,7 @@ use super::next_step::RequestId;
 use crate::protocol::{ErrorKind, ErrorWire};
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
 use mainspring_file::loaded_file::Reader;
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// What a text says, or what is wrong with it, and the request that it came with.
 pub(super) type ParsedRequest = (RequestId, Result<ParsedText, ErrorWire>);

@@ -14,14 +14,12 @@
 //! Does not know what a request means. [`peers`](super::peers) knows all connections.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use mainspring_host::net::{AsFd, AsRawFd, BorrowedFd, LocalStream, RawFd};
+use mainspring_host::socket::widen;
 use mainspring_host::sys::peer_uid;
 use mainspring_job::Audit;
-use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::SndBuf;
 
 use super::feed::Feed;
 use super::rate::Bucket;
@@ -74,7 +72,7 @@ enum Line {
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) number: u64,
-    stream: UnixStream,
+    stream: LocalStream,
     /// Whether there may be something to read: poll has said so, and it was not read to its end.
     is_heard: bool,
     /// What was read; before `start` it has been taken.
@@ -113,10 +111,9 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(number: u64, stream: UnixStream, bucket: Bucket, now: Moment) -> io::Result<Peer> {
+    pub(super) fn new(number: u64, stream: LocalStream, bucket: Bucket, now: Moment) -> io::Result<Peer> {
         stream.set_nonblocking(true)?;
-        // A socket with less room is slower, and as good.
-        let _ = setsockopt(&stream, SndBuf, &SEND_ROOM_BYTES);
+        widen(&stream, SEND_ROOM_BYTES);
         let uid = peer_uid(&stream).ok();
         Ok(Peer {
             number,
@@ -358,6 +355,7 @@ impl Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_host::net::pair;
 
     #[test]
     fn a_request_of_the_listener_has_room_for_what_stands_around_files() {
@@ -365,7 +363,7 @@ mod tests {
         let mut buffer = vec![0; READ_BYTES];
         let line = "x".repeat(READ_BYTES);
         let mut is_refused = |is_listener: bool, bytes: usize| {
-            let (mut writer, stream) = UnixStream::pair().unwrap();
+            let (mut writer, stream) = pair().unwrap();
             let peer = Peer::new(1, stream, Bucket::new(1, now), now).unwrap();
             let mut peer = if is_listener { peer.of_the_listener() } else { peer };
             let mut left = bytes;

@@ -16,9 +16,6 @@
 //! its directory.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -29,7 +26,8 @@ use crate::protocol::IdentifiedRequest;
 use crate::waiting::is_readable;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::shortage::is_shortage;
-use mainspring_host::socket::{StaleSocket, listen};
+use mainspring_host::net::{AsFd, AsRawFd, BorrowedFd, LocalListener, LocalStream, RawFd};
+use mainspring_host::socket::{StaleSocket, listen, place};
 
 /// The most connections at one time: people and a few programs.
 pub(super) const MAX_CONNECTIONS: usize = 64;
@@ -43,15 +41,10 @@ const _: () = assert!(MAX_WAITING < MAX_CONNECTIONS, "there is room beside those
 /// to be taken, and the loop would turn for nothing.
 const REST: Duration = Duration::from_secs(1);
 
-fn file_id(path: &Path) -> Option<(u64, u64)> {
-    let found = std::fs::symlink_metadata(path).ok()?;
-    Some((found.dev(), found.ino()))
-}
-
 /// The socket and all connections to it.
 #[derive(Debug)]
 pub(super) struct Peers {
-    listener: UnixListener,
+    listener: LocalListener,
     /// Whether the file of the socket is the server's own, and goes with it. Else it is the service
     /// manager's.
     is_own: bool,
@@ -77,7 +70,7 @@ pub(super) struct Peers {
 impl Peers {
     /// Makes the socket, for its owner alone, unless it was handed over. One that a server left behind is
     /// replaced: the directory is locked.
-    pub(super) fn listen(path: &Path, handed: Option<UnixListener>, rate: u32) -> io::Result<Peers> {
+    pub(super) fn listen(path: &Path, handed: Option<LocalListener>, rate: u32) -> io::Result<Peers> {
         let is_own = handed.is_none();
         let listener = handed.map_or_else(|| listen(path, SOCKET_MODE, StaleSocket::Ours), Ok)?;
         listener.set_nonblocking(true)?;
@@ -87,7 +80,7 @@ impl Peers {
             path: path.to_owned(),
             is_heard: true,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
-            file: file_id(path),
+            file: place(path),
             peers: Vec::new(),
             last_number: 0,
             next_index: 0,
@@ -98,7 +91,7 @@ impl Peers {
     }
 
     /// Adds connections of the server's own listener.
-    pub(super) fn adopt(&mut self, streams: Vec<UnixStream>, now: Moment) -> io::Result<()> {
+    pub(super) fn adopt(&mut self, streams: Vec<LocalStream>, now: Moment) -> io::Result<()> {
         for stream in streams {
             self.last_number += 1;
             let peer = Peer::new(self.last_number, stream, Bucket::new(INSIDE_RATE, now), now)?;
@@ -110,13 +103,13 @@ impl Peers {
     /// Makes the socket again if it is not where it was. Connections stay as they are. Returns whether it was
     /// gone.
     pub(super) fn listen_again(&mut self) -> io::Result<bool> {
-        if self.file.is_some() && file_id(&self.path) == self.file {
+        if self.file.is_some() && place(&self.path) == self.file {
             return Ok(false);
         }
         self.listener = listen(&self.path, SOCKET_MODE, StaleSocket::Ours)?;
         self.listener.set_nonblocking(true)?;
         (self.is_own, self.is_heard) = (true, true);
-        self.file = file_id(&self.path);
+        self.file = place(&self.path);
         Ok(true)
     }
 
@@ -129,7 +122,7 @@ impl Peers {
 
     /// Poll says that these are ready.
     pub(super) fn hear(&mut self, ready: &[RawFd]) {
-        self.is_heard |= ready.contains(&self.listener.as_raw_fd());
+        self.is_heard |= ready.contains(&self.listener.as_fd().as_raw_fd());
         self.peers.iter_mut().filter(|peer| ready.contains(&peer.fd())).for_each(Peer::hear);
     }
 
@@ -173,7 +166,7 @@ impl Peers {
 
     /// The next new connection, if one waits and there is a descriptor for it, if need be that of an idle
     /// one.
-    fn accept(&mut self, now: Moment) -> Option<UnixStream> {
+    fn accept(&mut self, now: Moment) -> Option<LocalStream> {
         if self.short.is_some_and(|short| now.since(short) < REST) {
             return None;
         }

@@ -10,7 +10,6 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -21,6 +20,7 @@ use jiff::Timestamp;
 use mainspring_job::{Audit, Command, OnceId, Reply, Scope};
 
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// The actor of what the program's own code asks for.
 const ACTOR: &str = "program";

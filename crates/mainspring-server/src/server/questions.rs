@@ -19,7 +19,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
@@ -29,6 +28,7 @@ use super::next_step::{Question, QuestionAnswer};
 use super::writer::Writer;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// The loop's side of the thread that reads.
 #[derive(Debug)]

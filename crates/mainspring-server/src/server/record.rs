@@ -14,7 +14,6 @@
 //!
 //! Cost: one commit for each batch, on another thread: see [`writer`](super::writer).
 
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use mainspring_job::{Output, StoreError};
@@ -29,6 +28,7 @@ use crate::machine_start::MachineStart;
 use crate::waiting::wait_for;
 use mainspring_exec::clock::{Moment, boot_id};
 use mainspring_file::cron_places::CronPlaces;
+use mainspring_host::net::BorrowedFd;
 
 /// How long the end waits for a store that does not answer: what is not on disk then is recorded as abandoned
 /// at the next start.

@@ -20,15 +20,15 @@
 //! Does not ask by itself. What a server wrote that was killed is at that server alone.
 
 use std::collections::HashMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use mainspring_job::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, Reader, RunKey, RunPhase};
 
 use mainspring_exec::output::MAX_OUTPUT_LINE_BYTES;
+use mainspring_host::private;
 
 use super::output::{LIVE, read_line};
 
@@ -144,7 +144,7 @@ impl Files {
         if known.is_none() {
             begin_live(path, &live)?;
         }
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&live)?;
+        let mut file = private::file().append(true).create(true).open(&live)?;
         for output in outputs.iter().filter(|output| begun < end_of(output)) {
             let from = if output.attempt == begun.attempt { begun.bytes } else { 0 };
             write_rest(&mut file, output, from)?;
@@ -165,8 +165,8 @@ fn end_of(output: &KeptOutput) -> Extent {
 /// What is in the file of a run stands before what is brought.
 fn begin_live(path: &Path, live: &Path) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
-    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(live)?;
+    private::folder().create(directory)?;
+    let mut file = private::file().write(true).create(true).truncate(true).open(live)?;
     if let Ok(mut before) = File::open(path) {
         io::copy(&mut before, &mut file)?;
         // A server that is killed leaves half a line.
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(texts(&readable(path.clone())), ["0", "stdo", "0", "1"], "its own is not brought");
         assert_eq!(readable(path.clone()), path);
         assert_eq!(fourth.output(), None);
-        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        let mut file = File::options().append(true).open(&path).unwrap();
         file.write_all((line(4, 7) + "2026-11-21T03:00:00.000Z 4 std").as_bytes()).unwrap();
         let lines = line(4, 7);
         assert_eq!(fourth.output(), Some(KeptOutput::new(key(), 4, lines)), "its own lines alone");

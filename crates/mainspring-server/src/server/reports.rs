@@ -16,9 +16,8 @@ use super::execution::AttemptKey;
 use super::output::{Outputs, lost_text};
 use crate::log::{Answer, Kind, Level, Line, Log, Subject};
 use crate::protocol::ProgressWire;
-use mainspring_exec::output::Piece;
-use mainspring_exec::process;
-use mainspring_exec::run::{End, KillCause, Reports, Stream};
+use mainspring_exec::end::{self, End, KillCause, Reports};
+use mainspring_exec::output::{Piece, Stream};
 
 /// What is known of an attempt that runs.
 #[derive(Clone, Copy, Debug)]
@@ -106,18 +105,18 @@ pub(super) fn of_attempt<'l>(
 }
 
 /// What the process or the receiver gave back.
-fn answer(outcome: &process::Outcome) -> Option<Answer> {
+fn answer(outcome: &end::Outcome) -> Option<Answer> {
     match outcome {
-        process::Outcome::Exited(code) => Some(Answer::Exit(*code)),
-        process::Outcome::Killed(signal) => Some(Answer::Signal(*signal)),
-        process::Outcome::Status(status) => Some(Answer::Status(*status)),
-        process::Outcome::NotStarted(_) | process::Outcome::NoAnswer(_) | process::Outcome::Called(_) => None,
+        end::Outcome::Exited(code) => Some(Answer::Exit(*code)),
+        end::Outcome::Killed(signal) => Some(Answer::Signal(*signal)),
+        end::Outcome::Status(status) => Some(Answer::Status(*status)),
+        end::Outcome::NotStarted(_) | end::Outcome::NoAnswer(_) | end::Outcome::Called(_) => None,
     }
 }
 
 /// The end of a run in the planner's words.
 fn outcome(end: &End) -> Outcome {
-    if let Some(process::Outcome::Called(outcome @ Outcome::Failed(Failure::Final(_)))) = &end.outcome {
+    if let Some(end::Outcome::Called(outcome @ Outcome::Failed(Failure::Final(_)))) = &end.outcome {
         // Whatever it was asked for: it is not started beside itself.
         return outcome.clone();
     }
@@ -125,14 +124,14 @@ fn outcome(end: &End) -> Outcome {
         _ if end.is_success => Outcome::Succeeded,
         (Some(KillCause::Timeout), _) => Outcome::TimedOut,
         (Some(KillCause::Asked), _) => Outcome::Killed,
-        (None, Some(process::Outcome::NotStarted(reason))) => {
+        (None, Some(end::Outcome::NotStarted(reason))) => {
             Outcome::Failed(Failure::NotStarted(reason.clone()))
         }
-        (None, Some(process::Outcome::Exited(code))) => Outcome::Failed(Failure::Exit(*code)),
-        (None, Some(process::Outcome::Killed(signal))) => Outcome::Failed(Failure::Signal(*signal)),
-        (None, Some(process::Outcome::Status(status))) => Outcome::Failed(Failure::Status(*status)),
-        (None, Some(process::Outcome::NoAnswer(reason))) => Outcome::Failed(Failure::Other(reason.clone())),
-        (None, Some(process::Outcome::Called(outcome))) => outcome.clone(),
+        (None, Some(end::Outcome::Exited(code))) => Outcome::Failed(Failure::Exit(*code)),
+        (None, Some(end::Outcome::Killed(signal))) => Outcome::Failed(Failure::Signal(*signal)),
+        (None, Some(end::Outcome::Status(status))) => Outcome::Failed(Failure::Status(*status)),
+        (None, Some(end::Outcome::NoAnswer(reason))) => Outcome::Failed(Failure::Other(reason.clone())),
+        (None, Some(end::Outcome::Called(outcome))) => outcome.clone(),
         (None, None) => {
             Outcome::Failed(Failure::Other("it could not be ended and is left behind".to_owned()))
         }

@@ -10,8 +10,6 @@
 //! Does not read files, and answers no client itself.
 
 use std::io::Write;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use mainspring_job::{Lease, StoreError};
@@ -24,6 +22,7 @@ use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_exec::notifier::Notifications;
 use mainspring_host::directory::{Directory, DirectoryError};
+use mainspring_host::net::{AsFd, AsRawFd, BorrowedFd, LocalListener, LocalStream, PollSource};
 use mainspring_host::socket::{StaleSocket, listen as listen_at};
 
 /// How often the lease is asked for where nothing says when it may be free.
@@ -48,10 +47,10 @@ const FOLDER_INTERVAL: Duration = Duration::from_millis(250);
 pub fn wait(
     data: &DataDirectory,
     style: Style,
-    control: Option<UnixListener>,
+    control: Option<LocalListener>,
     notifications: &Notifications,
     mut acquire: impl FnMut() -> Result<Lease, StoreError>,
-    answer: impl Fn(UnixStream, &str),
+    answer: impl Fn(LocalStream, &str),
 ) -> Result<Option<(Lease, Duration, Signals)>, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
     let mut signals = Signals::register().map_err(setup("signals"))?;
@@ -110,10 +109,10 @@ pub fn wait(
 /// Waits for a client, a signal or a notification, at most so long. Returns whether a notification came.
 fn answer_clients(
     signals: &Signals,
-    listener: Option<&UnixListener>,
+    listener: Option<&LocalListener>,
     notifications: &Notifications,
     longest: Duration,
-    answer: impl Fn(UnixStream),
+    answer: impl Fn(LocalStream),
 ) -> Result<bool, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
     let of_clients = listener.map(AsFd::as_fd);
@@ -183,7 +182,7 @@ pub fn note(style: Style, text: &str) {
 }
 
 /// The same to the log of a program.
-pub fn note_to(log: impl Write + AsFd, style: Style, text: &str) {
+pub fn note_to(log: impl Write + PollSource, style: Style, text: &str) {
     let now = Moment::now().wall;
     let mut log = Log::new(log).in_style(style);
     log.line(Line::note(now, text));
@@ -194,7 +193,7 @@ pub fn note_to(log: impl Write + AsFd, style: Style, text: &str) {
 ///
 /// # Errors
 /// When it cannot be made.
-pub fn listen(data: &DataDirectory) -> Result<UnixListener, Error> {
+pub fn listen(data: &DataDirectory) -> Result<LocalListener, Error> {
     let path = data.socket();
     let listener = listen_at(&path, SOCKET_MODE, StaleSocket::Ours);
     listener

@@ -12,7 +12,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -29,6 +28,7 @@ use super::start_backlog::{StartBacklog, wait_max};
 use crate::log::{Kind, Level, Line, Log, Subject};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
+use mainspring_host::net::BorrowedFd;
 
 /// How much of a run's output a mail has: what people read of it, and mailers take. A receiver at a URL has
 /// a limit of its own, and gets the last of this.

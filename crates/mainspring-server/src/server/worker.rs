@@ -25,7 +25,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +42,7 @@ use crate::log::{Line, Log};
 use crate::waiting::wait_for;
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
 const KILL_WAIT: Duration = Duration::from_secs(1);

@@ -12,7 +12,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -26,6 +25,7 @@ use super::store_thread::{Load, Order, Report, ReportSender, SPIN, StoreThread, 
 use crate::protocol::HistogramWire;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, pair};
+use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// How many batches are on their way at once: one that is written, and one that is next if it is worth it.
 const MAX_IN_FLIGHT: usize = 2;

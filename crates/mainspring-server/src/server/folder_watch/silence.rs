@@ -2,7 +2,7 @@
 //!
 //! Cost: nothing.
 
-use std::os::fd::BorrowedFd;
+use mainspring_host::net::BorrowedFd;
 use std::path::Path;
 
 use super::FolderEvent;
