@@ -20,19 +20,18 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
+use mainspring_exec::end::{End, KillCause, Outcome as ExecutorOutcome, Reports};
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
-use mainspring_exec::output::Piece;
-use mainspring_exec::process::Outcome as ExecutorOutcome;
-use mainspring_exec::run::{End, KillCause, Reports, Stream};
+use mainspring_exec::output::{Piece, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{ArmedWait, Waits};
+use mainspring_host::net::{AsFd, BorrowedFd};
 use mainspring_job::jiff::Timestamp;
 use mainspring_job::{Action, Failure, Outcome, Start, WorkerLabel};
 use mainspring_server::protocol::ProgressWire;

@@ -91,9 +91,9 @@ mod options;
 mod outbox;
 #[cfg_attr(not(feature = "sqlite"), path = "no_outbox_signal.rs")]
 mod outbox_signal;
-#[cfg_attr(not(feature = "page"), path = "no_page.rs")]
+#[cfg_attr(not(all(feature = "page", unix)), path = "no_page.rs")]
 mod page;
-#[cfg(feature = "page")]
+#[cfg(all(feature = "page", unix))]
 mod page_enabled;
 mod parts;
 mod payload;

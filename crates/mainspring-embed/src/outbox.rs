@@ -29,6 +29,7 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use mainspring_exec::clock::Moment;
+use mainspring_host::private;
 use mainspring_job::{MAX_BATCH_OPERATIONS, StoreError, Submission};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::log::Style;
@@ -143,7 +144,7 @@ fn identity(path: &Path, outbox: &Outbox) -> Result<String, StoreError> {
         file.write_all(identity.as_bytes())?;
         file.sync_all()?;
         fs::rename(&new, path)?;
-        path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        path.parent().map_or(Ok(()), private::sync_folder)
     };
     write().map_err(|error| StoreError::Io(Box::new(error)))?;
     Ok(identity)

@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +29,9 @@ use crate::future::Spawner;
 use crate::handlers::Handlers;
 use crate::page::Page;
 use crate::registry::Registry;
+
+/// What takes all that is written, and keeps nothing.
+const NOWHERE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 /// What a program has defined.
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl Parts {
     pub(crate) fn log_file(&self) -> io::Result<File> {
         match &self.log {
             Some(log) => log.try_clone(),
-            None => File::options().write(true).open(Path::new("/dev/null")),
+            None => File::options().write(true).open(NOWHERE),
         }
     }
 }

@@ -12,9 +12,9 @@ mod layers;
 mod limits;
 mod month;
 mod outbox;
-#[cfg(feature = "page")]
+#[cfg(all(feature = "page", unix))]
 mod page;
-#[cfg(feature = "page")]
+#[cfg(all(feature = "page", unix))]
 mod progress;
 mod rules;
 #[path = "../../mainspring-host/src/scratch.rs"]

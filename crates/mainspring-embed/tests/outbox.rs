@@ -223,6 +223,7 @@ fn two_programs_with_one_file_do_each_their_own() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_file_that_is_locked_removed_or_replaced_is_tried_again() {
     let folder = folder("outbox-file");
     let (builder, seen) = jobs(&folder, 0);
