@@ -32,7 +32,6 @@ use mainspring_exec::output::{Piece, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{ArmedWait, Waits};
 use mainspring_host::net::{AsFd, BorrowedFd};
-use mainspring_job::jiff::Timestamp;
 use mainspring_job::{Action, Failure, Outcome, Start, WorkerLabel};
 use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome, left_until};
@@ -292,7 +291,8 @@ fn end(under_way: &UnderWay, ended: HandlerEnd, cause: Option<KillCause>, now: M
         cause,
         dropped_bytes: 0,
         is_output_held: false,
-        retry_at: again_in.map(|after| now.wall.saturating_add(after).unwrap_or(Timestamp::MAX)),
+        // Not by the turn's clock: a function may have begun after the turn did.
+        retry_at: again_in.map(|after| Moment::now().after(after).wall),
     }
 }
 
