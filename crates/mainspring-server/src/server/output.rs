@@ -20,6 +20,7 @@
 //!
 //! Does not compress or index.
 
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -137,7 +138,7 @@ impl Outputs {
     /// Removes all files of a job, none of whose runs is open.
     pub(super) fn drop_all(&self, job: &JobName) {
         // What cannot be removed is left: it is reached by the key of a run alone, and the runs are gone.
-        let _ = fs::remove_dir_all(self.root.join(job.as_str()));
+        let _ = fs::remove_dir_all(self.root.join(&*file_name(job)));
     }
 
     /// Hands what was written to the operating system, so that others can read it. Returns the runs of which
@@ -180,9 +181,15 @@ pub fn path(root: &Path, key: &RunKey, cause: Cause) -> PathBuf {
     let time = time_text(key);
     let series = if key.series == 0 { String::new() } else { format!("+{}", key.series) };
     match cause {
-        Cause::Once => root.join(ONCE).join(format!("{}~{time}{series}{SUFFIX}", key.job)),
-        _ => root.join(key.job.as_str()).join(format!("{time}{series}{SUFFIX}")),
+        Cause::Once => root.join(ONCE).join(format!("{}~{time}{series}{SUFFIX}", file_name(&key.job))),
+        _ => root.join(&*file_name(&key.job)).join(format!("{time}{series}{SUFFIX}")),
     }
+}
+
+/// A job's name in those of files. No file of Windows has a colon, and no job an equals sign.
+fn file_name(job: &JobName) -> Cow<'_, str> {
+    let is_other = cfg!(windows) && job.as_str().contains(':');
+    if is_other { job.as_str().replace(':', "=").into() } else { job.as_str().into() }
 }
 
 /// The file that has the lines, given where they are when all of them are here.
