@@ -16,6 +16,7 @@ static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 const FIRST: Duration = Duration::from_secs(1);
 
 /// The time since the start of the machine, but for a time that is the same for the whole program.
+#[expect(clippy::disallowed_methods, reason = "this is the clock of the program")]
 pub(crate) fn boot_time() -> Duration {
     FIRST + ORIGIN.elapsed()
 }

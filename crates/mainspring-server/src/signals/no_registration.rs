@@ -8,7 +8,7 @@ use mainspring_exec::notifier::Notifications;
 
 /// Nothing is registered.
 #[derive(Debug, Default)]
-pub(super) struct Registration;
+pub(super) struct Registration(());
 
 pub(super) fn register() -> io::Result<([Notifications; 3], Registration)> {
     Err(io::ErrorKind::Unsupported.into())
