@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 use crate::wheels;
 
 /// The words of rustc and of zig for a target.
-const TARGETS: [(&str, &str); 4] = [
+const TARGETS: [(&str, &str); 5] = [
     ("x86_64-apple-darwin", "x86_64-macos"),
     ("aarch64-apple-darwin", "aarch64-macos"),
     ("aarch64-unknown-linux-gnu", "aarch64-linux-gnu"),
     ("armv7-unknown-linux-gnueabihf", "arm-linux-gnueabihf"),
+    ("x86_64-pc-windows-gnu", "x86_64-windows-gnu"),
 ];
 
 /// Takes away what names the target, which zig would not understand.

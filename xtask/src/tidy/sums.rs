@@ -76,7 +76,7 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 12_201, goal: 7_500, assertions: 67 },
+    Row { crates: &["mainspring-server"], lines: 12_206, goal: 7_500, assertions: 67 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back. By 85, as the stores by
@@ -99,7 +99,7 @@ const ROWS: [Row; 12] = [
     // The library of jobs and the program are compiled for macOS, with a compiler of C for it. A provider of
     // identities is installed from npm. By 11: the same for Linux on ARM.
     // By 31: what breaks callers is named by cargo-semver-checks.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_386, goal: 7_000, assertions: 39 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_389, goal: 7_000, assertions: 39 },
 ];
 
 /// Checks every row, and that each crate is in one.
