@@ -52,6 +52,18 @@ fn a_crontab_is_installed_shown_as_it_is_and_removed() {
 }
 
 #[test]
+fn the_end_of_the_last_line_counts_for_the_longest_crontab() {
+    let root = root("crontab-longest");
+    let text = "#".repeat(4 << 20);
+    let longer = crontab(&root, &["-"], &text);
+    assert_eq!((longer.code, file(&root).exists()), (1, false), "{}", longer.stderr);
+    assert!(longer.stderr.contains("no line end"), "{}", longer.stderr);
+    assert_eq!(crontab(&root, &["-"], &text[1..]).code, 0);
+    assert_eq!(crontab(&root, &["-l"], "").stdout.len(), text.len());
+    let _ = fs::remove_dir_all(&root);
+}
+
+#[test]
 fn a_crontab_with_a_problem_is_shown_with_it_and_not_installed() {
     let root = root("crontab-bad");
     assert_eq!(crontab(&root, &["-"], "@daily old\n").code, 0);

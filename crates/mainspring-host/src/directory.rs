@@ -143,7 +143,7 @@ fn locked(
             let mut holder = String::new();
             // Who holds it is for people: it may be unreadable.
             let _ = (&file).take(MAX_HOLDER_BYTES).read_to_string(&mut holder);
-            let is_looked_at = file.try_lock_shared().is_ok();
+            let is_looked_at = file.try_lock_shared().map(|()| Lock(file)).is_ok();
             let holder = (!is_looked_at).then(|| holder.trim().to_owned());
             Err(DirectoryError::Taken { path: path.to_owned(), holder })
         }

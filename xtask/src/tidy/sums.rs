@@ -63,13 +63,13 @@ const ROWS: [Row; 12] = [
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
         lines: 12_266,
         goal: 6_800,
-        assertions: 54,
+        assertions: 52,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows.
     Row { crates: &["mainspring-import"], lines: 3_683, goal: 3_600, assertions: 77 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_841,
+        lines: 4_842,
         goal: 3_600,
         assertions: 128,
     },
@@ -91,7 +91,7 @@ const ROWS: [Row; 12] = [
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
     Row { crates: &["mainspring-embed"], lines: 4_520, goal: 2_600, assertions: 0 },
-    Row { crates: &["mainspring-cli"], lines: 6_793, goal: 5_600, assertions: 74 },
+    Row { crates: &["mainspring-cli"], lines: 6_797, goal: 5_600, assertions: 74 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.

@@ -154,6 +154,10 @@ fn put(bytes: &[u8], user: &Owner, spool: &Spool) -> Exit {
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
+    if MAX_FILE_BYTES < text.len() as u64 {
+        let text = format!("it has {MAX_FILE_BYTES} bytes and no line end, which has no room");
+        return failed("cannot install it", &io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
     match spool.replace(&user.name, &text, user.uid) {
         Ok(()) => Exit::Ok,
         Err(error) => failed("cannot install it", &error),

@@ -371,7 +371,7 @@ impl Board {
             }
         };
         let room = screen.width.saturating_sub(clock.len() + held.len() + 1);
-        let text: String = plain::line(&text).chars().take(room).collect();
+        let text = cut(&plain::line(&text), room);
         let blanks = " ".repeat(room.saturating_sub(columns(&text)) + 1);
         let tone = match &self.snapshot.trouble {
             Some(_) => Tone::Bad,

@@ -38,6 +38,14 @@ fn every_size_is_filled_and_nothing_is_obeyed_by_the_terminal() {
 }
 
 #[test]
+fn wide_characters_leave_the_clock_its_place() {
+    let mut board = board();
+    board.snapshot.trouble = Some("\u{65e5}".repeat(80));
+    let line = &shown(&mut board, 80, 24)[0];
+    assert!(line.ends_with("12:00:00") && columns(line) == 80, "{line}");
+}
+
+#[test]
 fn a_change_is_asked_for_first_and_named() {
     let mut board = board();
     assert_eq!(board.press(Key::Char('r')), Wish::Show);
