@@ -57,6 +57,7 @@ impl StartsAhead {
         if found == 0 || self.count * 2 <= found || found * 2 <= self.count {
             self.count = found;
         }
+        debug_assert!(self.count <= self.max);
         self.window = (0 < ended).then_some((now, 0));
     }
 

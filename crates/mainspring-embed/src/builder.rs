@@ -43,6 +43,8 @@ const USUAL_THREADS: usize = 8;
 
 /// The most threads: each has a stack, and a program with more has another design.
 const MAX_THREADS: usize = 1_024;
+const _: () = assert!(0 < USUAL_THREADS);
+const _: () = assert!(USUAL_THREADS <= MAX_THREADS);
 
 /// How many futures run at a time, unless told: as many as the server's processes.
 const USUAL_FUTURES: usize = 1_000;

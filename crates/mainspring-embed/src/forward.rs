@@ -33,6 +33,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long a reply is waited for: a takeover, and the start of the next owner.
 const PATIENCE: Duration = Duration::from_secs(30);
+const _: () = assert!(INTERVAL.as_millis() < PATIENCE.as_millis());
 
 struct Waiting {
     text: String,

@@ -32,11 +32,11 @@ use mainspring_exec::output::{Piece, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{ArmedWait, Waits};
 use mainspring_host::net::{AsFd, BorrowedFd};
-use mainspring_job::{Action, Failure, Outcome, Start, WorkerLabel};
+use mainspring_job::{Failure, Outcome, Start, WorkerLabel};
 use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome, left_until};
 
-use crate::ahead::StartsAhead;
+use crate::ahead::{StartsAhead, WINDOW};
 use crate::catalogue::Catalogue;
 use crate::client::Client;
 use crate::future::{GuardedRun, Spawner};
@@ -53,8 +53,10 @@ const MAX_LEFT: usize = 64;
 const DROP_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a function may wait for a thread: longer than any is meant to, which is a
-/// [`WINDOW`](crate::ahead::WINDOW), and not so long that a person who looks notices it.
+/// [`WINDOW`], and not so long that a person who looks notices it.
 const GIVE_BACK_WAIT: Duration = Duration::from_secs(1);
+const _: () =
+    assert!(WINDOW.as_millis() < GIVE_BACK_WAIT.as_millis(), "what is meant to wait is not given back");
 
 /// How far an attempt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,7 +248,8 @@ impl Handlers {
         if under_way.is_future {
             under_way.run.stop().have_dropped();
         } else {
-            self.left.insert(number);
+            let is_new = self.left.insert(number);
+            debug_assert!(is_new, "a thread is lost once");
             self.pool.lose_one();
         }
         reports.ended(&under_way.attempted, &end(&under_way, outcome.into(), Some(cause), now));
@@ -256,6 +259,7 @@ impl Handlers {
         let mut under_way = self.under_way.remove(&number)?;
         self.number_of.remove(&under_way.attempted);
         self.waits.arm(&mut under_way.armed, None, number, now);
+        debug_assert_eq!(self.number_of.len(), self.under_way.len(), "each attempt has one number");
         Some(under_way)
     }
 
@@ -297,10 +301,6 @@ fn end(under_way: &UnderWay, ended: HandlerEnd, cause: Option<KillCause>, now: M
 }
 
 impl Execution for Handlers {
-    fn note(&self) -> Option<String> {
-        None
-    }
-
     fn capacity(&self) -> usize {
         self.capacity
     }
@@ -316,12 +316,6 @@ impl Execution for Handlers {
     fn labels(&self) -> Vec<(WorkerLabel, u32)> {
         self.catalogue.labels()
     }
-
-    fn needs_room(&self, _action: &Action) -> bool {
-        false
-    }
-
-    fn make_room(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     fn start(
         &mut self,
@@ -375,7 +369,8 @@ impl Execution for Handlers {
         };
         let attempted = (start.key.clone(), start.attempt);
         let timeout = start.work.policies.timeout;
-        self.number_of.insert(attempted.clone(), number);
+        let before = self.number_of.insert(attempted.clone(), number);
+        debug_assert!(before.is_none(), "an attempt is started once");
         let under_way = UnderWay {
             attempted,
             run,
@@ -419,8 +414,6 @@ impl Execution for Handlers {
         number.map(|number| self.tell_to_stop(number, KillCause::Asked, now)).is_some()
     }
 
-    fn give_up(&mut self, _attempted: &AttemptKey, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
-
     /// How long they have then, the end of the loop decides.
     fn ask_all_to_end(&mut self, now: Moment) {
         let running = self.under_way.iter().filter(|(_, under_way)| under_way.phase == Phase::Running);
@@ -435,8 +428,6 @@ impl Execution for Handlers {
         }
     }
 
-    fn kill_processes_at_once(&mut self, _now: Moment) {}
-
     fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         let numbers: Vec<u64> = self.under_way.keys().copied().collect();
         for number in numbers {
@@ -450,8 +441,6 @@ impl Execution for Handlers {
     fn close(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.give_all_up(now, reports);
     }
-
-    fn reap(&mut self) {}
 
     fn running_count(&self) -> usize {
         self.under_way.len()

@@ -41,11 +41,12 @@ use mainspring_store::{Outbox, OutboxFile, OutboxRow};
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::outbox_signal::OutboxSignal;
+use crate::outbox_signal::{INTERVAL, OutboxSignal};
 use crate::parts::setup;
 
 /// How many looks may find the file locked before the log says so: ten seconds.
 const LOCKED_LOOKS: u32 = 40;
+const _: () = assert!(LOCKED_LOOKS as u128 * INTERVAL.as_millis() == 10_000, "ten seconds");
 
 /// The file of the folder of jobs that holds its identity.
 const IDENTITY_FILE: &str = "outbox";

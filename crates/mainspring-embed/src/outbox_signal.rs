@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// How often the file is looked at: the delay of a row that another program wrote, against the cost of an
 /// idle one.
-const INTERVAL: Duration = Duration::from_millis(250);
+pub(crate) const INTERVAL: Duration = Duration::from_millis(250);
 
 /// The same where a row is expected.
 const SOON: Duration = Duration::from_millis(10);
@@ -21,6 +21,8 @@ const SOON: Duration = Duration::from_millis(10);
 /// For how many looks a row is expected: a second. A transaction that is longer has its rows taken by the
 /// other interval.
 const SOON_LOOKS: u32 = 100;
+const _: () = assert!(SOON.as_millis() < INTERVAL.as_millis());
+const _: () = assert!(SOON_LOOKS as u128 * SOON.as_millis() == 1_000, "a second");
 
 /// What the program's threads and the thread of the outbox share.
 #[derive(Clone, Debug)]

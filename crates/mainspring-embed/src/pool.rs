@@ -88,6 +88,7 @@ impl Shared {
             match thread::Builder::new().name("handler".to_owned()).spawn(move || work(&shared)) {
                 Ok(_) => {
                     state.thread_count += 1;
+                    debug_assert!(state.thread_count <= state.thread_max);
                     return Ok(());
                 }
                 Err(error) if state.thread_count == 0 => return Err(error),
@@ -110,6 +111,7 @@ impl Shared {
 impl Pool {
     /// A pool of at most so many threads, with none yet.
     pub(crate) fn of_at_most(thread_max: usize) -> Pool {
+        assert!(0 < thread_max, "without a thread no task would be done");
         let state = State {
             queue: VecDeque::new(),
             held: DelayQueue::new(Moment::now().monotonic),
@@ -166,7 +168,10 @@ impl Pool {
 
     /// A thread that was lost is back.
     pub(crate) fn regain_one(&self) {
-        self.shared.lock().thread_max -= 1;
+        let mut state = self.shared.lock();
+        debug_assert!(1 < state.thread_max, "one was lost before");
+        state.thread_max -= 1;
+        drop(state);
         self.shared.notify_all();
     }
 }
@@ -212,6 +217,7 @@ fn work(shared: &Arc<Shared>) {
 fn wait<'s>(shared: &'s Shared, mut state: MutexGuard<'s, State>, now: Instant) -> MutexGuard<'s, State> {
     const WHOLE: &str = "nothing panics while it holds this lock";
     state.idle_count += 1;
+    debug_assert!(state.idle_count <= state.thread_count);
     match state.held.wait(now) {
         Some(wait) if !state.is_watched => {
             state.is_watched = true;

@@ -34,7 +34,7 @@ struct Row {
 
 // A row is raised by the lines of its assertions: 113 of the server, 33 of mainspring-cluster, 95 of the
 // stores, 82 of processes and files, 37 of jobs, 60 of schedules, 50 of imports, 152 of the web, 85 of the
-// commands and 108 of the tools.
+// commands, 108 of the tools and 21 of programs.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out. By
@@ -90,7 +90,7 @@ const ROWS: [Row; 12] = [
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
-    Row { crates: &["mainspring-embed"], lines: 4_520, goal: 2_600, assertions: 0 },
+    Row { crates: &["mainspring-embed"], lines: 4_526, goal: 2_600, assertions: 28 },
     Row { crates: &["mainspring-cli"], lines: 6_797, goal: 5_600, assertions: 74 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
