@@ -21,7 +21,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::Pid;
 use rustix::process::setpriority_process;
 
-use crate::{descriptors, kernel};
+use crate::{kernel, open_file_limit};
 use mainspring_action::names::{LIMIT_NAMES, OnServerDeath};
 use mainspring_action::process::ProcessBody;
 
@@ -175,7 +175,7 @@ fn limit((name, value): &(String, u64)) -> Result<Limit, String> {
     let resource = RESOURCES[index].ok_or_else(|| format!("the limit {name} needs Linux"))?;
     let counted = match *value {
         u64::MAX => Some(libc::RLIM_INFINITY),
-        value => descriptors::narrowed(value),
+        value => open_file_limit::narrowed(value),
     };
     let value =
         counted.ok_or_else(|| format!("the limit {name} is beyond {}, this system's most", rlim_t::MAX))?;

@@ -23,10 +23,10 @@ use std::thread::{self, JoinHandle};
 
 use crate::clock::Moment;
 use crate::descriptors::MAX_RUNNING;
+use crate::end::{End, KillCause, Outcome, Reports};
 use crate::notifier::{Notifications, Notifier, pair};
+use crate::output::Stream;
 use crate::output::{LineSplitter, Piece};
-use crate::process::Outcome;
-use crate::run::{End, KillCause, Reports, Stream};
 use crate::shortage::is_shortage;
 use crate::webhook::{DeliveryResult, WebhookSpec, deliver};
 use mainspring_action::template::Values;

@@ -20,9 +20,9 @@ use std::sync::OnceLock;
 
 use nix::sys::resource::{Resource, getrlimit, rlim_t};
 
-use crate::descriptors;
 use crate::env_file;
 use crate::mask::Masks;
+use crate::open_file_limit;
 use crate::pam_env;
 use crate::secret::SecretError;
 use crate::spec::{Inheritance, ProcessSpec, Program};
@@ -95,7 +95,7 @@ pub(crate) fn launch(spec: &ProcessSpec, environment: &Environment) -> io::Resul
         directory_else: spec.directory_else.as_ref().map(|path| c_string(path.as_os_str())).transpose()?,
         identity: spec.account.identity.clone(),
         is_shielded: is_shielded(),
-        files: descriptors::before().map(|soft| (soft, hard())),
+        files: open_file_limit::before().map(|soft| (soft, hard())),
         attributes: spec.attributes.clone(),
     })
 }

@@ -29,7 +29,6 @@ pub mod clock;
 pub mod delay_queue;
 #[cfg(feature = "webhooks")]
 pub mod deliveries;
-#[cfg_attr(windows, path = "no_limit.rs")]
 pub mod descriptors;
 #[cfg(unix)]
 mod detached_runs;
@@ -46,6 +45,8 @@ mod launch;
 #[cfg(unix)]
 pub mod mask;
 pub mod notifier;
+#[cfg_attr(windows, path = "no_limit.rs")]
+mod open_file_limit;
 #[cfg(unix)]
 pub mod orphans;
 pub mod output;

@@ -31,7 +31,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, fchown};
 
 use crate::attributes::SETTINGS;
-pub use crate::end::Outcome;
+use crate::end::Outcome;
 use crate::kernel::EndWatch;
 use crate::launch;
 use crate::mask::Masks;

@@ -30,8 +30,8 @@ use ureq::http::{Method, Request, Uri};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
+use crate::end::Outcome;
 use crate::mask::Masks;
-use crate::process::Outcome;
 use crate::secret::{self, SecretForm, SecretVariable};
 use crate::signature::{SIGNATURE_HEADER, signature};
 use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, MIN_KEY_BYTES, has_body};

@@ -21,7 +21,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mainspring_host::spool::TEMPORARY;
+use mainspring_host::temporary::TEMPORARY;
 
 /// The most files of a folder that are taken: a hundred times as many as a large server has.
 pub const MAX_FILES: usize = 1_000;

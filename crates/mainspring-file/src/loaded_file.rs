@@ -26,7 +26,7 @@ use crate::source::{FileError, Line, Source};
 use crate::trust;
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_host::accounts::users::Users;
-use mainspring_host::accounts::{ROOT, Refusal, own_number};
+use mainspring_host::accounts::{ROOT, Refusal, own_uid};
 
 /// The jobs of one file, and what is wrong with the others.
 #[derive(Clone, Debug, Default)]
@@ -211,7 +211,7 @@ impl LoadedFile {
     ///
     /// When it is refused.
     pub fn judge(&self, source: &Source) -> Result<(), FileError> {
-        let us = own_number();
+        let us = own_uid();
         let names_users = self.jobs.iter().any(|placed| user_of(placed).is_some());
         let Some(ownership) = source.ownership().filter(|_| us == ROOT || names_users) else {
             return Ok(());
@@ -235,7 +235,7 @@ impl LoadedFile {
                 let user = kind.habits.user.as_deref().unwrap_or_default();
                 // Of a user who is not there nothing runs, which is told of each entry.
                 let Ok(account) = users.account(user) else { return Ok(()) };
-                trust::judge_spool(file, account.number(), path).map_err(distrusted)
+                trust::judge_spool(file, account.uid(), path).map_err(distrusted)
             }
         }
     }

@@ -34,7 +34,7 @@
 use std::fs::Metadata;
 use std::time::Duration;
 
-use mainspring_host::sys::{place, times};
+use mainspring_host::sys::{file_id, times};
 
 /// How long a file is the same before it is read: longer than a program takes between two writes.
 pub const REST: Duration = Duration::from_millis(200);
@@ -73,7 +73,7 @@ impl Stamp {
     /// That of a file.
     pub fn of(found: &Metadata) -> Stamp {
         let [modified, changed] = times(found);
-        Stamp { place: place(found), size: found.len(), modified, changed }
+        Stamp { place: file_id(found), size: found.len(), modified, changed }
     }
 }
 

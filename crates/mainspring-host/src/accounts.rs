@@ -8,79 +8,21 @@
 //! Source: passwd(5), getgrouplist(3).
 
 use std::ffi::CString;
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use nix::errno::Errno;
 use nix::unistd::{Gid, Group, Uid, User};
 
+pub use crate::account::{Account, ROOT, Refusal};
+pub use crate::identity::Identity;
 use crate::sys;
 
 pub mod users;
 
-/// The number of the user who may do anything.
-pub const ROOT: u32 = 0;
-
 /// The number of the user that this process runs as.
-pub fn own_number() -> u32 {
+pub fn own_uid() -> u32 {
     Uid::effective().as_raw()
-}
-
-/// A user, with all that a run needs to become that user. The groups are looked up here and not between fork
-/// and exec, where that would not be safe.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
-    /// The login name: LOGNAME and USER.
-    pub name: String,
-    /// The home directory: HOME, and where commands start.
-    pub home: PathBuf,
-    /// The numbers to change to; `None`: this is who we are already.
-    pub identity: Option<Identity>,
-}
-
-/// The numbers that make a process a user's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The user.
-    pub uid: Uid,
-    /// The primary group: the user's own, or the one that was asked for instead.
-    pub gid: Gid,
-    /// All groups: the primary one, and those that the user is listed in as a member.
-    pub groups: Vec<Gid>,
-}
-
-/// Why an entry of a system crontab cannot run.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// There is no such user.
-    Unknown,
-    /// There is no such group.
-    UnknownGroup,
-    /// It is another user, and only root can become another user.
-    NotRoot {
-        /// Who we are.
-        ourselves: String,
-    },
-    /// It is another user, and this system has no way for us to become another user.
-    NeedsLinux,
-    /// The user database did not answer.
-    Lookup(io::Error),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Unknown => write!(f, "there is no such user"),
-            Refusal::UnknownGroup => write!(f, "there is no such group"),
-            Refusal::NotRoot { ourselves } => {
-                write!(f, "only root can become another user, and mainspring was started by {ourselves}")
-            }
-            Refusal::NeedsLinux => write!(f, "mainspring can become another user on Linux alone"),
-            Refusal::Lookup(error) => write!(f, "the user database does not answer: {error}"),
-        }
-    }
 }
 
 impl Account {
@@ -99,8 +41,8 @@ impl Account {
     }
 
     /// The number of the user.
-    pub fn number(&self) -> u32 {
-        self.identity.as_ref().map_or_else(own_number, |identity| identity.uid.as_raw())
+    pub fn uid(&self) -> u32 {
+        self.identity.as_ref().map_or_else(own_uid, |identity| identity.uid.as_raw())
     }
 
     /// The user called `name`, for a run that `ourselves` starts.

@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::Uid;
 
+use crate::doubt::{Doubt, OTHERS_MAY_WRITE};
 use crate::private;
 use crate::sys::mode;
-use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk};
+use crate::walk::{End, Walk};
 
 /// A folder that was looked at.
 #[derive(Debug)]

@@ -23,12 +23,16 @@
 
 #![forbid(unsafe_code)]
 
+mod account;
 #[cfg_attr(windows, path = "windows/accounts.rs")]
 pub mod accounts;
 pub mod directory;
+pub mod disk_room;
 pub mod doubt;
 #[cfg_attr(windows, path = "windows/folder.rs")]
 pub mod folder;
+#[cfg_attr(windows, path = "windows/identity.rs")]
+mod identity;
 #[cfg(unix)]
 pub mod lent_group;
 pub mod net;
@@ -36,13 +40,16 @@ pub mod net;
 pub mod private;
 #[cfg_attr(windows, path = "windows/regular.rs")]
 pub mod regular;
+mod regular_file;
 #[cfg(test)]
 mod scratch;
 #[cfg_attr(windows, path = "windows/socket.rs")]
 pub mod socket;
-#[cfg_attr(windows, path = "windows/spool.rs")]
+#[cfg(unix)]
 pub mod spool;
+mod stale_socket;
 #[cfg_attr(windows, path = "windows/sys.rs")]
 pub mod sys;
+pub mod temporary;
 #[cfg(unix)]
 pub mod walk;

@@ -17,40 +17,24 @@
 //! Source: open(2); F_SETLEASE in fcntl(2).
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::Uid;
 
+use crate::doubt::OTHERS_MAY_WRITE;
+pub use crate::regular_file::Regular;
 use crate::sys::{FOLDER, link_count, mode};
-use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk, hold, kind};
+use crate::walk::{End, Walk, hold, kind};
 
 /// The permission bit that lets everybody write.
 const ALL_MAY_WRITE: u32 = 0o002;
 
 /// The permission bits of everybody but the owner.
 const OF_OTHERS: u32 = 0o077;
-
-/// A regular file that was opened for reading.
-#[derive(Debug)]
-pub struct Regular {
-    /// The file.
-    pub file: File,
-    /// Where it is, without links.
-    pub path: PathBuf,
-    /// The number of its owner.
-    pub uid: u32,
-    /// Its permission bits.
-    pub mode: u32,
-    /// How many names it has.
-    pub link_count: u64,
-    /// Who else could have chosen it.
-    pub doubt: Option<Doubt>,
-}
 
 impl Regular {
     /// Whether no user but root, we and the user `also` could have chosen or written what is in it. Where we
@@ -121,11 +105,13 @@ pub fn close_to_others(folder: &Path, name: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doubt::Doubt;
     use crate::scratch;
     use std::fs::{self, Permissions};
     use std::io::Read;
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
 
     fn folder(name: &str) -> PathBuf {
         let folder = scratch::path(&format!("regular-{name}"));

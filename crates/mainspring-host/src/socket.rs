@@ -28,17 +28,9 @@ use nix::sys::stat::SFlag;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use crate::folder::Folder;
+pub use crate::stale_socket::StaleSocket;
 use crate::sys::{self, Entry, MAX_ADDRESS_BYTES, mode, new_socket, peer_uid, way_into};
 use crate::walk::{End, Walk, hold, kind};
-
-/// What [`listen`] does with what stands in its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StaleSocket {
-    /// Removes it: the caller holds a lock, so that it was left behind.
-    Ours,
-    /// Removes a socket on which no process answers. Anything else makes the call fail.
-    Unanswered,
-}
 
 /// Connects to the server that listens at a path.
 ///
@@ -109,8 +101,8 @@ pub fn listen(path: &Path, bits: u32, left: StaleSocket) -> io::Result<UnixListe
 }
 
 /// What tells the socket at a path from another; `None` if nothing is there.
-pub fn place(path: &Path) -> Option<(u64, u64)> {
-    std::fs::symlink_metadata(path).ok().as_ref().map(sys::place)
+pub fn file_id(path: &Path) -> Option<(u64, u64)> {
+    std::fs::symlink_metadata(path).ok().as_ref().map(sys::file_id)
 }
 
 /// Asks the kernel for so much room between both ends. A socket with less is slower, and as good.

@@ -21,9 +21,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::Uid;
 
 use crate::lent_group::LentGroup;
-
-/// What the name of a crontab begins with while it is being written.
-pub const TEMPORARY: &str = "tmp.";
+use crate::temporary::TEMPORARY;
 
 /// The mode of a crontab.
 const MODE: u32 = 0o600;

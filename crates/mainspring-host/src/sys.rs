@@ -29,6 +29,8 @@ use std::path::Path;
 use nix::sys::stat::FileStat;
 use nix::unistd::{AccessFlags, Gid};
 
+use crate::disk_room::DiskRoom;
+
 #[cfg(all(target_os = "linux", not(mainspring_posix)))]
 mod linux;
 #[cfg(all(target_os = "linux", not(mainspring_posix)))]
@@ -79,15 +81,6 @@ pub fn fill_randomly(bytes: &mut [u8]) -> io::Result<()> {
     File::open("/dev/urandom")?.read_exact(bytes)
 }
 
-/// The room in a file system.
-#[derive(Clone, Copy, Debug)]
-pub struct DiskRoom {
-    /// All of it.
-    pub total_bytes: u64,
-    /// What we may still write.
-    pub free_bytes: u64,
-}
-
 /// The room in the file system of a folder, as far as it can be told.
 pub fn disk_room(folder: &Path) -> Option<DiskRoom> {
     // The numbers are not everywhere as wide.
@@ -106,7 +99,7 @@ pub fn may_write(path: &Path) -> bool {
 }
 
 /// What tells a file from every other one: its file system, and its number there.
-pub fn place(found: &Metadata) -> (u64, u64) {
+pub fn file_id(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 

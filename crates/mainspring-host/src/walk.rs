@@ -36,7 +36,7 @@ use nix::fcntl::{open, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
 use nix::unistd::Uid;
 
-pub use crate::doubt::{Doubt, OTHERS_MAY_WRITE};
+use crate::doubt::{Doubt, OTHERS_MAY_WRITE};
 use crate::sys::{Entry, FOLDER, mode};
 
 /// The most links that are followed for one path: as many as Linux follows.

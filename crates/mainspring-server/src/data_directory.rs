@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::{env, io};
 
 use crate::error::Error;
-use mainspring_host::accounts::{Account, ROOT, own_number};
+use mainspring_host::accounts::{Account, ROOT, own_uid};
 use mainspring_host::folder::make_folder;
 use mainspring_host::sys::may_write;
 
@@ -46,7 +46,7 @@ impl DataDirectory {
     /// The directory that is given, or the usual one.
     pub fn find(given: Option<&Path>) -> DataDirectory {
         let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let usual = || match own_number() == ROOT {
+        let usual = || match own_uid() == ROOT {
             true => PathBuf::from("/var/lib/mainspring"),
             false => named("XDG_STATE_HOME")
                 .or_else(|| Some(named("HOME")?.join(".local/state")))
@@ -100,7 +100,7 @@ impl DataDirectory {
             return source;
         }
         let text = match directory.is_dir() && may_write(directory) {
-            true if own_number() == ROOT => return source,
+            true if own_uid() == ROOT => return source,
             true => format!("or have a folder made in it: --data {}", directory.join("mainspring").display()),
             false => format!("--data or ${VARIABLE} names another folder"),
         };

@@ -10,17 +10,7 @@
 use std::io;
 use std::path::Path;
 
-/// How the files are; see `inode_watch.rs`, which other systems have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "one of them is found here")]
-pub(super) enum FileState {
-    InPlace,
-    LogGone,
-    LockGone,
-    StoreGone,
-    StoreReplaced,
-    StoreMoved,
-}
+use super::file_state::FileState;
 
 /// The files of an open store.
 #[derive(Debug)]

@@ -24,22 +24,14 @@ use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::file_state::FileState;
+use mainspring_host::sys::file_id;
+
 /// How the file is held. Where there is no O_PATH it is opened, and the end of that drops SQLite's locks.
 #[cfg(all(target_os = "linux", not(mainspring_posix)))]
 const HOLD: i32 = nix::libc::O_PATH;
 #[cfg(any(not(target_os = "linux"), mainspring_posix))]
 const HOLD: i32 = 0;
-
-/// How the files are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileState {
-    InPlace,
-    LogGone,
-    LockGone,
-    StoreGone,
-    StoreReplaced,
-    StoreMoved,
-}
 
 /// Device and number: what makes a file this one.
 type FileId = (u64, u64);
@@ -83,7 +75,7 @@ impl InodeWatch {
         let Ok(held) = self.held.metadata() else { return FileState::StoreMoved };
         let has_name = 0 < held.nlink();
         match id(&self.store) {
-            Some(found) if found == (held.dev(), held.ino()) => {}
+            Some(found) if found == file_id(&held) => {}
             // Another file, or none, while this one is elsewhere.
             _ if has_name => return FileState::StoreMoved,
             Some(_) => return FileState::StoreReplaced,
@@ -108,6 +100,5 @@ impl InodeWatch {
 }
 
 fn id(path: &Path) -> Option<FileId> {
-    let found = fs::symlink_metadata(path).ok()?;
-    Some((found.dev(), found.ino()))
+    fs::symlink_metadata(path).ok().as_ref().map(file_id)
 }

@@ -20,6 +20,7 @@ mod apply;
 mod connection;
 mod copy;
 mod fault;
+mod file_state;
 #[cfg_attr(windows, path = "held_files.rs")]
 mod inode_watch;
 mod last_run;

@@ -30,7 +30,7 @@ use rusqlite::{Connection, OpenFlags, Row};
 
 use super::connection::connected;
 use super::fault::mapped;
-use mainspring_host::sys::place;
+use mainspring_host::sys::file_id;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS mainspring_outbox (number INTEGER PRIMARY KEY, folder TEXT, \
      submission TEXT NOT NULL, token TEXT NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(16)))), refusal TEXT)";
@@ -224,7 +224,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<OutboxRow> {
 }
 
 fn id(path: &Path) -> io::Result<(u64, u64)> {
-    Ok(place(&fs::metadata(path)?))
+    Ok(file_id(&fs::metadata(path)?))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use mainspring_job::StoreError;
 use rusqlite::Connection;
 
 use super::fault::mapped;
-use super::inode_watch::FileState;
+use super::file_state::FileState;
 use super::sqlite::{SqliteStore, connect, io_failed};
 use mainspring_host::directory::{Directory, DirectoryError};
 use mainspring_host::private;

@@ -61,7 +61,7 @@ const ROWS: [Row; 12] = [
     // of the kernel may have 32 bits.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_266,
+        lines: 12_249,
         goal: 6_800,
         assertions: 52,
     },
@@ -69,14 +69,14 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_683, goal: 3_600, assertions: 77 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_842,
+        lines: 4_836,
         goal: 3_600,
         assertions: 128,
     },
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 12_206, goal: 7_500, assertions: 67 },
+    Row { crates: &["mainspring-server"], lines: 12_207, goal: 7_500, assertions: 67 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back. By 85, as the stores by

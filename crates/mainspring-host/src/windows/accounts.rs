@@ -5,51 +5,17 @@
 //! Does not become another user.
 
 use std::path::PathBuf;
-use std::{env, fmt, io};
+use std::{env, io};
+
+pub use crate::account::{Account, ROOT, Refusal};
+pub use crate::identity::Identity;
 
 #[path = "../accounts/users.rs"]
 pub mod users;
 
-/// The number of a user who may do anything, which no user here has.
-pub const ROOT: u32 = 0;
-
 /// The number that each user has here.
-pub fn own_number() -> u32 {
+pub fn own_uid() -> u32 {
     1
-}
-
-/// A user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
-    /// The login name.
-    pub name: String,
-    /// The home directory.
-    pub home: PathBuf,
-    /// The numbers to change to: this is who we are already.
-    pub identity: Option<Identity>,
-}
-
-/// The numbers of another user, which none has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Identity {}
-
-/// Why a user cannot be become.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// No other user is known here.
-    Unknown,
-    /// The question was not answered.
-    Lookup(io::Error),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Unknown => write!(f, "mainspring can become another user on Linux alone"),
-            Refusal::Lookup(error) => write!(f, "the user is not known: {error}"),
-        }
-    }
 }
 
 impl Account {
@@ -60,8 +26,8 @@ impl Account {
     }
 
     /// The number of the user.
-    pub fn number(&self) -> u32 {
-        own_number()
+    pub fn uid(&self) -> u32 {
+        own_uid()
     }
 
     /// The user of a text, who is ourselves.
@@ -70,7 +36,7 @@ impl Account {
     ///
     /// See [`Refusal`].
     pub fn chosen(text: &str, ourselves: &Account) -> Result<Account, Refusal> {
-        (text == ourselves.name).then(|| ourselves.clone()).ok_or(Refusal::Unknown)
+        (text == ourselves.name).then(|| ourselves.clone()).ok_or(Refusal::NeedsLinux)
     }
 
     /// The home of another user, which is not known.

@@ -2,34 +2,18 @@
 //!
 //! Cost: some system calls.
 //!
-//! Does not judge who else may have chosen or written it: its access list says who may.
+//! Does not judge who else may have chosen or written it: its access list says who may. The owner is always
+//! ourselves here, the mode and the count of names are always the same, and there is no doubt.
 
 use std::fs::File;
 use std::io;
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Path};
 
-use crate::accounts::own_number;
-use crate::doubt::Doubt;
+use crate::accounts::own_uid;
+pub use crate::regular_file::Regular;
 
 /// The permission bits that every file has here.
 const MODE: u32 = 0o600;
-
-/// A regular file that was opened for reading.
-#[derive(Debug)]
-pub struct Regular {
-    /// The file.
-    pub file: File,
-    /// Where it is.
-    pub path: PathBuf,
-    /// The number of its owner: always our own.
-    pub uid: u32,
-    /// Its permission bits: always the same.
-    pub mode: u32,
-    /// How many names it has: always one.
-    pub link_count: u64,
-    /// Who else could have chosen it: never known.
-    pub doubt: Option<Doubt>,
-}
 
 impl Regular {
     /// Nothing: see above.
@@ -49,7 +33,7 @@ pub fn open_regular(path: &Path) -> io::Result<Regular> {
         return Err(io::Error::other("it is no regular file"));
     }
     let path = path::absolute(path)?;
-    Ok(Regular { file, path, uid: own_number(), mode: MODE, link_count: 1, doubt: None })
+    Ok(Regular { file, path, uid: own_uid(), mode: MODE, link_count: 1, doubt: None })
 }
 
 /// Nothing: whom a file is closed to, its access list says.

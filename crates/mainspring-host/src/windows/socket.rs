@@ -10,13 +10,7 @@ use std::io;
 use std::path::Path;
 
 use crate::net::{LocalListener, LocalStream};
-
-/// What [`listen`] does with what stands in its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StaleSocket {
-    /// Nothing, because nothing does.
-    Ours,
-}
+pub use crate::stale_socket::StaleSocket;
 
 /// Refuses every path.
 pub fn connect(_: &Path) -> io::Result<LocalStream> {
@@ -33,7 +27,7 @@ pub fn listen(_: &Path, _: u32, _: StaleSocket) -> io::Result<LocalListener> {
 }
 
 /// What tells the socket at a path from another: there is always the same one.
-pub fn place(_: &Path) -> Option<(u64, u64)> {
+pub fn file_id(_: &Path) -> Option<(u64, u64)> {
     Some((0, 0))
 }
 

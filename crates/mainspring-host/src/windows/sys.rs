@@ -8,6 +8,7 @@ use std::os::windows::fs::MetadataExt;
 use std::os::windows::io::AsHandle;
 use std::path::Path;
 
+use crate::disk_room::DiskRoom;
 use crate::net::LocalStream;
 
 /// The user at the other end of a connection, which the system does not tell.
@@ -33,15 +34,6 @@ pub fn fill_randomly(bytes: &mut [u8]) -> io::Result<()> {
     Ok(getrandom::fill(bytes)?)
 }
 
-/// The room in a file system.
-#[derive(Clone, Copy, Debug)]
-pub struct DiskRoom {
-    /// All of it.
-    pub total_bytes: u64,
-    /// What we may still write.
-    pub free_bytes: u64,
-}
-
 /// The room in the file system of a folder, which std does not tell.
 pub fn disk_room(_: &Path) -> Option<DiskRoom> {
     None
@@ -53,7 +45,7 @@ pub fn may_write(_: &Path) -> bool {
 }
 
 /// What tells a file from most others: when it was made, because std does not say its number.
-pub fn place(found: &Metadata) -> (u64, u64) {
+pub fn file_id(found: &Metadata) -> (u64, u64) {
     (0, found.creation_time())
 }
 

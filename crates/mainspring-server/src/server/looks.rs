@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use super::folder_watch::{FolderEvent, FolderEventKind};
 use mainspring_file::watch::{LookResult, Stamp, Writer};
-use mainspring_host::sys::place;
+use mainspring_host::sys::file_id;
 
 /// How many symbolic links a path may lead through; the kernel follows as many.
 const MAX_LINKS: usize = 40;
@@ -43,7 +43,9 @@ fn look_for(path: &Path, device: Option<u64>) -> LookResult {
     }
     match path.parent().map(fs::metadata) {
         // Where the file was is no file system mounted now, or another one.
-        Some(Ok(folder)) if device.is_some_and(|device| device != place(&folder).0) => LookResult::FolderGone,
+        Some(Ok(folder)) if device.is_some_and(|device| device != file_id(&folder).0) => {
+            LookResult::FolderGone
+        }
         Some(Ok(folder)) if folder.is_dir() => LookResult::Gone,
         Some(Err(error)) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             LookResult::Unreadable
@@ -54,7 +56,7 @@ fn look_for(path: &Path, device: Option<u64>) -> LookResult {
 
 /// The file system of a path's folder.
 pub(super) fn device_of_folder(path: &Path) -> Option<u64> {
-    Some(place(&fs::metadata(path.parent()?).ok()?).0)
+    Some(file_id(&fs::metadata(path.parent()?).ok()?).0)
 }
 
 /// The names that a writer has modified and not closed. A name may stand for files in several directories.

@@ -27,7 +27,7 @@ use crate::waiting::is_readable;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::shortage::is_shortage;
 use mainspring_host::net::{AsFd, AsRawFd, BorrowedFd, LocalListener, LocalStream, RawFd};
-use mainspring_host::socket::{StaleSocket, listen, place};
+use mainspring_host::socket::{StaleSocket, file_id, listen};
 
 /// The most connections at one time: people and a few programs.
 pub(super) const MAX_CONNECTIONS: usize = 64;
@@ -80,7 +80,7 @@ impl Peers {
             path: path.to_owned(),
             is_heard: true,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
-            file: place(path),
+            file: file_id(path),
             peers: Vec::new(),
             last_number: 0,
             next_index: 0,
@@ -103,13 +103,13 @@ impl Peers {
     /// Makes the socket again if it is not where it was. Connections stay as they are. Returns whether it was
     /// gone.
     pub(super) fn listen_again(&mut self) -> io::Result<bool> {
-        if self.file.is_some() && place(&self.path) == self.file {
+        if self.file.is_some() && file_id(&self.path) == self.file {
             return Ok(false);
         }
         self.listener = listen(&self.path, SOCKET_MODE, StaleSocket::Ours)?;
         self.listener.set_nonblocking(true)?;
         (self.is_own, self.is_heard) = (true, true);
-        self.file = place(&self.path);
+        self.file = file_id(&self.path);
         Ok(true)
     }
 

@@ -1,4 +1,4 @@
-//! Windows has no crontabs of users.
+//! The name of a crontab that is not whole yet.
 //!
 //! Cost: none.
 
