@@ -16,6 +16,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::live::Live;
+use super::rest::Rest;
 use crate::policy::Overlap;
 use crate::run::{Cause, RunKey};
 use crate::state::RunState;
@@ -53,6 +54,8 @@ pub(super) struct AdmissionQueue {
     waiting: BTreeSet<(Timestamp, RunKey)>,
     /// How many of those that wait may pass beside others.
     allowing_count: usize,
+    /// How many of those that wait no pause holds.
+    free_count: usize,
     /// How many of the active ones have started.
     running_count: usize,
     /// The active run that is a catch-up run.
@@ -111,7 +114,10 @@ impl AdmissionQueue {
     /// A run waits for admission.
     pub(super) fn add(&mut self, live: &Live) {
         let is_new = self.waiting.insert((live.run.due, live.run.key.clone()));
-        self.allowing_count += usize::from(is_new && allows(live));
+        if is_new {
+            self.allowing_count += usize::from(allows(live));
+            self.free_count += usize::from(!Rest::Paused.holds(&live.run));
+        }
     }
 
     /// A run is admitted.
@@ -135,12 +141,17 @@ impl AdmissionQueue {
 
     fn stop_waiting(&mut self, live: &Live) {
         let was_waiting = self.waiting.remove(&(live.run.due, live.run.key.clone()));
-        self.allowing_count -= usize::from(was_waiting && allows(live));
+        if was_waiting {
+            self.allowing_count -= usize::from(allows(live));
+            self.free_count -= usize::from(!Rest::Paused.holds(&live.run));
+        }
     }
 
     /// Whether none of those that wait is admitted now, whatever they are.
-    pub(super) fn is_shut(&self) -> bool {
-        self.allowing_count == 0 && !self.active.is_empty()
+    pub(super) fn is_shut(&self, rest: Rest) -> bool {
+        let is_full = self.allowing_count == 0 && !self.active.is_empty();
+        // An absence holds all that a pause does, and more.
+        is_full || rest != Rest::Awake && self.free_count == 0
     }
 
     /// Whether a run is admitted now.
@@ -152,7 +163,9 @@ impl AdmissionQueue {
         }
     }
 
-    pub(super) fn check(&self) {
+    pub(super) fn check(&self, is_held: impl Fn(&RunKey) -> bool) {
+        let free_count = self.waiting().filter(|key| !is_held(key)).count();
+        assert_eq!(self.free_count, free_count, "what no pause holds is counted");
         assert!(self.allowing_count <= self.waiting.len(), "only those that wait are counted");
         assert!(self.running_count <= self.active.len(), "what has started is admitted");
         let is_past = self.catching_up.as_ref().is_none_or(|key| self.active.contains(key));

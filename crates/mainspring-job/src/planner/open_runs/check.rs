@@ -32,7 +32,7 @@ impl OpenRuns {
         self.batches.check(self.runs.values());
         self.slots.check(self.runs.values().filter(|live| live.run.state == RunState::Running));
         for (of, queue) in &self.queues {
-            queue.check();
+            queue.check(|key| Rest::Paused.holds(&self.runs[key].run));
             let job = &of.0;
             let is_here = |live: &&Live| live.run.state == RunState::Running && lane(live) == *of;
             let started = self.of(job).filter(is_here).count();

@@ -75,7 +75,7 @@ impl OpenRuns {
 
     /// The first that waits, could be admitted, and is held by no pause and no batch.
     pub(super) fn first_admissible(&self, lane: &Lane, rest: Rest) -> Option<RunKey> {
-        let queue = self.queues.get(lane).filter(|queue| !queue.is_shut())?;
+        let queue = self.queues.get(lane).filter(|queue| !queue.is_shut(rest))?;
         let may_pass = |key: &&RunKey| {
             let live = &self.runs[*key];
             queue.is_open_for(live) && !rest.holds(&live.run) && !self.batches.holds(live)
