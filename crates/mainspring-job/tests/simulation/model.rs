@@ -78,6 +78,8 @@ pub(crate) struct Model<'s> {
     pub runs: BTreeMap<RunKey, View>,
     /// Those of them that are open.
     pub open: BTreeSet<RunKey>,
+    /// Those of the open ones that are after a batch.
+    after_batches: BTreeSet<RunKey>,
     /// Those of them that were running when their server ended.
     pub cut_off: BTreeSet<RunKey>,
     pub jobs: BTreeMap<JobName, JobView>,
@@ -124,6 +126,7 @@ impl<'s> Model<'s> {
             refused: Vec::new(),
             pending: BTreeMap::new(),
             batch: None,
+            after_batches: BTreeSet::new(),
             released: BTreeSet::new(),
             rated_starts: RatedStarts::default(),
             started: Vec::new(),
@@ -252,11 +255,8 @@ impl<'s> Model<'s> {
 
     /// What nothing holds of its batch now waits for it no more while it is queued.
     fn release(&mut self) {
-        let waits = |key: &&RunKey| {
-            let view = &self.runs[*key];
-            view.run.state == RunState::Queued && view.policies.after_batch.is_some()
-        };
-        let waiting: BTreeSet<RunKey> = self.open.iter().filter(waits).cloned().collect();
+        let waits = |key: &&RunKey| self.runs[*key].run.state == RunState::Queued;
+        let waiting: BTreeSet<RunKey> = self.after_batches.iter().filter(waits).cloned().collect();
         self.released.retain(|key| waiting.contains(key));
         for key in waiting {
             if !self.waits_for_batch(&self.runs[&key]) {
@@ -304,10 +304,15 @@ impl<'s> Model<'s> {
     }
 
     fn keep_open(&mut self, key: &RunKey) {
-        if self.runs[key].run.state.is_open() {
+        let view = &self.runs[key];
+        if view.run.state.is_open() {
             self.open.insert(key.clone());
+            if view.policies.after_batch.is_some() {
+                self.after_batches.insert(key.clone());
+            }
         } else {
             self.open.remove(key);
+            self.after_batches.remove(key);
         }
     }
 
