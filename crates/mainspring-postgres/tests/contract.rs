@@ -7,11 +7,14 @@ use mainspring_postgres::{Identity, Location, PostgresStore};
 use super::database::Database;
 use super::relay::Relay;
 
-/// All tables, as if nothing had ever been written.
+/// All tables, as if nothing had ever been written. TRUNCATE makes forty files anew each time.
 const EMPTY: &str =
-    "TRUNCATE mainspring.job, mainspring.pending, mainspring.once_key, mainspring.open_run, mainspring.history,
-    mainspring.past_attempt, mainspring.audit, mainspring.inbox, mainspring.output, mainspring.worker_life, mainspring.report
-    RESTART IDENTITY; DELETE FROM mainspring.planner; INSERT INTO mainspring.planner (version, floor) VALUES (1, 1)";
+    "DELETE FROM mainspring.job; DELETE FROM mainspring.pending; DELETE FROM mainspring.once_key;
+    DELETE FROM mainspring.open_run; DELETE FROM mainspring.history; DELETE FROM mainspring.past_attempt;
+    DELETE FROM mainspring.audit; DELETE FROM mainspring.inbox; DELETE FROM mainspring.output;
+    DELETE FROM mainspring.worker_life; DELETE FROM mainspring.report; DELETE FROM mainspring.planner;
+    ALTER TABLE mainspring.audit ALTER number RESTART; ALTER TABLE mainspring.inbox ALTER id RESTART;
+    INSERT INTO mainspring.planner (version, floor) VALUES (1, 1)";
 
 pub(crate) struct Shared<'d> {
     database: &'d Database,
@@ -60,7 +63,7 @@ impl contract::StoreFixture for Shared<'_> {
 #[test]
 fn the_store_keeps_the_contract() {
     let Some(database) = Database::start() else { return };
-    assert_eq!(contract::exercise(&mut Shared::new(&database, &database.url()), 40), Ok(()));
+    assert_eq!(contract::exercise(&mut Shared::new(&database, &database.url()), 8), Ok(()));
 }
 
 #[test]
@@ -69,12 +72,12 @@ fn the_store_keeps_the_contract_where_answers_are_lost() {
     let relay = Relay::before(&database);
     let address = relay.url();
     let mut ground = Shared { relay: Some(relay), ..Shared::new(&database, &address) };
-    assert_eq!(contract::exercise(&mut ground, 40), Ok(()));
+    assert_eq!(contract::exercise(&mut ground, 8), Ok(()));
 }
 
 #[test]
 fn the_store_keeps_the_contract_through_a_pooler_in_transaction_mode() {
     let Some(mut database) = Database::start() else { return };
     let Some(url) = database.pooled() else { return };
-    assert_eq!(contract::exercise(&mut Shared::new(&database, &url), 10), Ok(()));
+    assert_eq!(contract::exercise(&mut Shared::new(&database, &url), 3), Ok(()));
 }
