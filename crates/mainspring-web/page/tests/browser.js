@@ -32,7 +32,7 @@ after(() => browser?.close());
 
 /** What a test is given.
  * @typedef {{mock: Mock, url: string, context: BrowserContext, open: (query?: string) => Promise<Page>,
- *   faults: string[]}} Stage */
+ *   show: (page: Page, query: string) => Promise<void>}} Stage */
 
 /** @typedef {object} Setting
  * @property {Scope | null} [scope]   null: sign in first
@@ -42,7 +42,8 @@ after(() => browser?.close());
  * @property {import("playwright-core").BrowserContextOptions} [browser]
  */
 
-/** Runs a test on a server and in a browser of its own. What the console of the browser says is a fault.
+/** Runs a test on a server and in a browser of its own. A fault is what the console of the browser says, what the
+ * policy of the page forbids, and what a page asks of another host.
  * @param {Setting} setting @param {(stage: Stage) => Promise<void>} run */
 export async function stage({ browser: options = {}, ...setting }, run) {
   const mock = new Mock({ scope: "operate", frozen: true, ...setting });
@@ -55,6 +56,20 @@ export async function stage({ browser: options = {}, ...setting }, run) {
   context.setDefaultTimeout(PATIENCE_MS);
   /** @type {string[]} */
   const faults = [];
+  await context.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+      console.error(`policy: ${violatedDirective} ${blockedURI}`)
+    );
+  });
+  context.on("request", (request) => {
+    const isOurs = request.isNavigationRequest() || request.url().startsWith(url);
+    if (!isOurs) faults.push(`asked of another host: ${request.url()}`);
+  });
+  /** Shows a page in a tab that is there: faster than a new one. */
+  const show = async (/** @type {Page} */ page, /** @type {string} */ query) => {
+    await page.goto(`${url}${query}`);
+    await settled(page);
+  };
   const open = async (query = "?page=now") => {
     const page = await context.newPage();
     page.on("pageerror", (error) => faults.push(`${query}: ${error.message}`));
@@ -64,12 +79,11 @@ export async function stage({ browser: options = {}, ...setting }, run) {
       if (["error", "warning"].includes(message.type()) && !isAnswer)
         faults.push(`${query}: ${message.text()}`);
     });
-    await page.goto(`${url}${query}`);
-    await settled(page);
+    await show(page, query);
     return page;
   };
   try {
-    await run({ mock, url, context, open, faults });
+    await run({ mock, url, context, open, show });
     if (0 < faults.length) throw new Error(`the browser complains: ${faults.join("; ")}`);
   } finally {
     await context.close();

@@ -1,4 +1,5 @@
-// Every page, narrow and wide, light and dark: accessible, not wider than the screen, and a screenshot of it.
+// Every page, narrow and below a base path, and wide; light and dark: accessible, not wider than the screen, and a
+// screenshot of it.
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
@@ -48,14 +49,15 @@ export function looks(width) {
         {
           scope: "define",
           rows: ROWS,
+          base: width === 375 ? "/tools/mainspring/" : "/",
           browser: { viewport: { width, height: width === 375 ? 760 : 860 }, colorScheme }
         },
-        async ({ mock, open }) => {
+        async ({ mock, open, show }) => {
           const complaints = [];
+          const page = await open();
           for (const [name, query] of pages(mock)) {
-            const page = await open(query);
+            await show(page, query);
             complaints.push(...(await judged(page, `${name}-${look}`)));
-            await page.close();
           }
           assert.deepEqual(complaints, []);
         }

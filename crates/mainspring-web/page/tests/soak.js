@@ -2,8 +2,8 @@
 //
 //   MAINSPRING=target/release/mainspring node tests/soak.js [SECONDS]      half an hour if nothing else is said
 //
-// In each round one browser signs in, looks at every page and follows what happens, and three load the page and go,
-// while a job runs each second. What the server has after the first tenth of the time is what it may have at the
+// In each round one browser signs in, follows what happens and looks at a page, the next in each round, and three
+// load the page and go, while a job runs each second. What the server has after the first tenth of the time is what it may have at the
 // end, and a little more: an allocator keeps pieces.
 
 import assert from "node:assert/strict";
@@ -58,8 +58,9 @@ export async function told(page, act) {
   }
 }
 
-/** One round. @param {import("playwright-core").Browser} browser @param {string} base @param {() => string} code */
-async function round(browser, base, code) {
+/** One round. @param {import("playwright-core").Browser} browser @param {string} base @param {() => string} code
+ * @param {string | undefined} shown */
+async function round(browser, base, code, shown) {
   const visits = Array.from({ length: BROWSERS }, async (_, index) => {
     const context = await browser.newContext();
     const page = await context.newPage();
@@ -68,10 +69,8 @@ async function round(browser, base, code) {
       await page.goto(index === 0 ? `${base}#code=${code()}` : base);
       if (index !== 0) return;
       await page.waitForSelector("#state.live");
-      for (const name of PAGES) {
-        await page.goto(`${base}?page=${name}`);
-        await settled(page);
-      }
+      await page.goto(`${base}?page=${shown}`);
+      await settled(page);
     });
     await context.close();
   });
@@ -95,7 +94,7 @@ export async function soak({ rounds, seconds, say = () => {} }) {
     let first = null;
     let last = resources(pid);
     for (let count = 0; part(count) < 1; count += 1) {
-      await round(browser, base, code);
+      await round(browser, base, code, PAGES[count % PAGES.length]);
       last = resources(pid);
       if (first === null && 0.1 <= part(count + 1)) first = last;
       say(`${count + 1} rounds: ${last.kib} KiB, ${last.files} files, ${last.threads} threads`);

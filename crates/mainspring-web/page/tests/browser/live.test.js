@@ -16,7 +16,7 @@ async function until(is, what) {
   const end = Date.now() + PATIENCE_MS;
   while (!(await is())) {
     assert.ok(Date.now() < end, `in vain: ${what}`);
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
