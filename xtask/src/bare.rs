@@ -30,7 +30,7 @@ use crate::program::{conclude, succeed};
 use crate::{cross, skips, targets};
 
 /// What of the timers needs no operating system.
-const TIMER_FEATURES: &str = "calendar,channel,report,serde";
+pub(crate) const TIMER_FEATURES: &str = "calendar,channel,report,serde";
 
 /// What a program may ask for of the library of jobs.
 const LIBRARY_FEATURES: &str = "page,postgres,tower-03,tracing";
@@ -38,8 +38,8 @@ const LIBRARY_FEATURES: &str = "page,postgres,tower-03,tracing";
 /// What is checked, with its features, and for which targets.
 type Row = (&'static str, &'static str, &'static [&'static str]);
 
-/// The timers.
-const CHECKS: [Row; 4] = [
+/// The timers, and the scheduler.
+const CHECKS: [Row; 7] = [
     ("mainspring-queue", "", &["x86_64-unknown-none", "thumbv7em-none-eabihf"]),
     // What is for Linux of 64 bits, and for ARM, a program of `beside` is checked for.
     ("mainspring", TIMER_FEATURES, &["i686-unknown-linux-gnu", "wasm32-unknown-unknown", "wasm32-wasip1"]),
@@ -51,12 +51,8 @@ const CHECKS: [Row; 4] = [
     ),
     // Pure, so that jobs can be planned where the scheduler is not.
     ("mainspring-job", "", &["x86_64-pc-windows-msvc", "x86_64-unknown-freebsd"]),
-];
-
-/// What has C in it.
-const CHECKS_WITH_C: [Row; 3] = [
     ("mainspring-embed", LIBRARY_FEATURES, &SCHEDULER_TARGETS),
-    // The other one, msvc, wants Microsoft's headers for C; Rust's part is the same.
+    // The other one, msvc, has a compiler of C of its own; Rust's part is the same.
     ("mainspring-embed", LIBRARY_FEATURES, &["x86_64-pc-windows-gnu"]),
     ("mainspring-cli", "", &SCHEDULER_TARGETS),
 ];
@@ -178,14 +174,11 @@ fn test_elsewhere(root: &Path) -> Result<(), String> {
 }
 
 fn check_targets(root: &Path) -> Result<(), String> {
-    CHECKS.iter().try_for_each(|row| check_row(root, row, &[]))?;
-    match cross::compilers(root, &root.join(FOLDER)) {
-        Ok(compilers) => CHECKS_WITH_C.iter().try_for_each(|row| check_row(root, row, &compilers)),
-        Err(problem) => skips::skip(targets::OMISSION, &problem),
-    }
+    let compiler = cross::compiler(&root.join(FOLDER))?;
+    CHECKS.iter().try_for_each(|row| check_row(root, row, &compiler))
 }
 
-fn check_row(root: &Path, row: &Row, compilers: &[(String, PathBuf)]) -> Result<(), String> {
+fn check_row(root: &Path, row: &Row, compiler: &Path) -> Result<(), String> {
     let (name, features, names) = *row;
     if let Err(problem) = targets::install(names) {
         return skips::skip(targets::OMISSION, &problem);
@@ -193,7 +186,7 @@ fn check_row(root: &Path, row: &Row, compilers: &[(String, PathBuf)]) -> Result<
     let mut cargo = Command::new("cargo");
     cargo.args(["check", "--quiet", "-p", name, "--features", features]);
     cargo.args(names.iter().flat_map(|target| ["--target", target])).current_dir(root);
-    cargo.envs(compilers.iter().map(|(variable, path)| (variable, path)));
+    cargo.envs(cross::VARIABLES.map(|variable| (variable, compiler)));
     succeed(cargo.env("CARGO_TARGET_DIR", root.join(FOLDER).join("target")))?;
     println!("{name} compiles for {}", names.join(", "));
     Ok(())
