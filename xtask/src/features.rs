@@ -1,16 +1,17 @@
-//! The features of the libraries: none, each alone, and all of them, each without a warning; and the oldest
-//! Rust that they say they compile with.
+//! The features of the libraries, none and each alone, without a warning; and the oldest Rust that they say
+//! they compile with.
 //!
 //! A program that takes one feature of a library builds what no test of ours does, because tests have all of
 //! them. cargo-hack knows the features from the manifests; a loop of our own would have to read them too.
 //!
-//! `mainspring-embed` and its loop are checked with them: alone they have neither a page nor a store.
+//! `mainspring-embed` is checked with them: alone it has neither a page nor a store. So is the program
+//! without its page and API. The C that they stand on is compiled with the tests, and not here.
 //!
-//! A library whose manifest names an older Rust than the gate's is checked by that, with all features. rustup
-//! brings it.
+//! A library whose manifest names an older Rust than the gate's is checked by that, with the features that
+//! are ours alone: those for others need what has an oldest Rust of its own. rustup brings it.
 //!
-//! Cost: a check of what the libraries stand on, in a folder of its own, then seconds for each feature; a
-//! minute of a processor for the older Rust.
+//! Cost: a check of what the libraries stand on, in a folder of its own, then seconds for each feature and
+//! for the older Rust.
 //!
 //! It does not try features in pairs, and no tests.
 //!
@@ -19,12 +20,13 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use crate::bare::TIMER_FEATURES;
 use crate::program::{conclude, is_there, succeed};
 use crate::publish::LIBRARIES;
-use crate::{skips, wheels};
+use crate::{cross, skips, wheels};
 
-/// The scheduler as a library, and its loop.
-const EMBEDDED: [&str; 2] = ["mainspring-embed", "mainspring-server"];
+/// The scheduler as a library, and the program.
+const SCHEDULER: [&str; 2] = ["mainspring-embed", "mainspring-cli"];
 
 /// Where all of it is built.
 const FOLDER: &str = "target/features";
@@ -43,10 +45,14 @@ fn check(root: &Path) -> Result<(), String> {
         Err(problem) => return skips::skip("features", &problem),
     };
     let mut hack = Command::new(&program);
-    hack.args(["hack", "clippy", "--quiet", "--each-feature", "--lib"]);
-    let libraries = LIBRARIES.iter().chain(&EMBEDDED);
-    hack.args(libraries.flat_map(|library| ["-p", library])).args(["--", "-D", "warnings"]);
-    succeed(hack.env("CARGO_TARGET_DIR", root.join(FOLDER)).current_dir(root))?;
+    hack.args(["hack", "check", "--quiet", "--each-feature", "--lib"]);
+    // The tests are compiled with the first, and the second is what cargo takes by itself.
+    hack.args(["--exclude-all-features", "--exclude-features", "default"]);
+    hack.args(LIBRARIES.iter().chain(&SCHEDULER).flat_map(|library| ["-p", library]));
+    let folder = root.join(FOLDER);
+    let compiler = cross::compiler(&folder)?;
+    hack.env("RUSTFLAGS", "-D warnings").envs(["HOST_CC", "HOST_AR"].map(|name| (name, &compiler)));
+    succeed(hack.env("CARGO_TARGET_DIR", folder).current_dir(root))?;
     check_oldest(root, &program)
 }
 
@@ -56,7 +62,8 @@ fn check_oldest(root: &Path, program: &Path) -> Result<(), String> {
         return skips::skip(OLDEST, "rustup is not installed");
     }
     let mut hack = Command::new(program);
-    hack.args(["hack", "check", "--quiet", "--rust-version", "--all-features", "--lib"]);
+    hack.args(["hack", "check", "--quiet", "--rust-version", "--lib"]);
+    hack.args(["--ignore-unknown-features", "--features", TIMER_FEATURES]);
     hack.args(LIBRARIES.iter().flat_map(|library| ["-p", library]));
     succeed(hack.env("CARGO_TARGET_DIR", root.join(FOLDER)).current_dir(root))
 }

@@ -120,7 +120,6 @@ fn what_does_not_listen_is_refused() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-#[cfg(feature = "web")]
 #[test]
 fn the_page_is_served_at_the_port_that_was_handed_over() {
     use std::io::Read;
@@ -151,7 +150,6 @@ fn a_port_that_nothing_would_listen_on_is_refused() {
     let port = || TcpListener::bind("127.0.0.1:0").unwrap();
     let running = serve(port(), "http", HANDS_OVER, &["--data", &data, &jobs]);
     refuses(running, 2, "nothing here listens there");
-    #[cfg(feature = "web")]
     {
         let args = ["--listen=systemd:page", "--data", &data, &jobs];
         refuses(serve(port(), "http", HANDS_OVER, &args), 2, "(`http`), and nothing here listens there");
@@ -161,7 +159,6 @@ fn a_port_that_nothing_would_listen_on_is_refused() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-#[cfg(feature = "web")]
 #[test]
 fn a_port_for_other_machines_needs_a_proxy_though_systemd_has_bound_it() {
     let (folder, data, jobs) = place("activation-open");

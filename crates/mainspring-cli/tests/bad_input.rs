@@ -329,10 +329,7 @@ fn table() -> Vec<(&'static Row, clap::Command, Vec<i32>)> {
         let documented = documented(&command, &whole);
         (row, command, documented)
     };
-    let is_there = |row: &&Row| {
-        cfg!(feature = "web") || !["open", "token"].iter().any(|name| row.command.starts_with(name))
-    };
-    let table = ROWS.iter().filter(is_there).map(of).collect();
+    let table = ROWS.iter().map(of).collect();
     assert!(commands.is_empty(), "a new command needs a row: {:?}", commands.keys());
     table
 }

@@ -158,18 +158,17 @@ impl Small {
     }
 }
 
-/// What is asked over HTTP; nothing where there is none.
+/// What is asked over HTTP.
 struct Http {
     /// The options with which a command asks.
-    site: Option<Vec<String>>,
+    site: Vec<String>,
     /// How many submissions were acknowledged.
     acknowledged_count: u64,
 }
 
 impl Http {
     fn says(&self, words: &[&str], code: i32, part: &str) {
-        let Some(site) = &self.site else { return };
-        let site: Vec<&str> = site.iter().map(String::as_str).collect();
+        let site: Vec<&str> = self.site.iter().map(String::as_str).collect();
         let ended = mainspring(&[words, &site].concat());
         let text = format!("{}{}", ended.stdout, ended.stderr);
         assert!(ended.code == code && text.contains(part), "{words:?}: {} {text}", ended.code);
@@ -177,24 +176,22 @@ impl Http {
 
     /// Submits a job, which is acknowledged.
     fn submits(&mut self, key: &str) {
-        let Some((status, _, said)) = submit_over_http(self.site.as_deref(), key) else { return };
+        let (status, _, said) = submit_over_http(&self.site, key);
         assert_eq!(status, 201, "{key}: {said}");
         self.acknowledged_count += 1;
     }
 
     /// Submits a job, which is refused in these words, and for how long.
     fn submits_in_vain(&self, key: &str, part: &str) {
-        let Some((status, again, said)) = submit_over_http(self.site.as_deref(), key) else { return };
+        let (status, again, said) = submit_over_http(&self.site, key);
         assert_eq!((status, again.as_deref()), (503, Some("1")), "{key}: {said}");
         assert!(said.contains(part), "{key}: {said}");
     }
 }
 
-/// Submits one job over HTTP: the status, in how many seconds to try again, and what is said. `None` where
-/// there is no HTTP.
-#[cfg(feature = "web")]
-fn submit_over_http(site: Option<&[String]>, key: &str) -> Option<(u16, Option<String>, String)> {
-    let [_, url, _, token] = site? else { panic!("{site:?}") };
+/// Submits one job over HTTP: the status, in how many seconds to try again, and what is said.
+fn submit_over_http(site: &[String], key: &str) -> (u16, Option<String>, String) {
+    let [_, url, _, token] = site else { panic!("{site:?}") };
     let (host, token) = (url.split('/').nth(2).unwrap(), fs::read_to_string(token).unwrap());
     let mut stream = std::net::TcpStream::connect(host).unwrap();
     let body = r#"{"job":"tick","at":"2100-01-01T00:00:00Z"}"#;
@@ -208,12 +205,7 @@ fn submit_over_http(site: Option<&[String]>, key: &str) -> Option<(u16, Option<S
     .unwrap();
     let answer = crate::site::read_answer(&mut BufReader::new(stream));
     let again = answer.header("retry-after").map(str::to_owned);
-    Some((answer.status, again, String::from_utf8(answer.body).unwrap()))
-}
-
-#[cfg(not(feature = "web"))]
-fn submit_over_http(_: Option<&[String]>, _: &str) -> Option<(u16, Option<String>, String)> {
-    None
+    (answer.status, again, String::from_utf8(answer.body).unwrap())
 }
 
 #[test]
@@ -224,12 +216,11 @@ fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     fs::write(folder.join("jobs.toml"), job).unwrap();
     let script = "mount -t tmpfs -o size=8m,mode=0700 tmpfs \"$2\" || exit 99; \
         head -c 4194304 /dev/zero >\"$2/filler\"; \
-        \"$1\" serve --data \"$2\" LISTEN \"$3/../jobs.toml\"; code=$?; cp -r \"$2\" \"$3\"; exit $code";
-    let listen = if cfg!(feature = "web") { "--listen=127.0.0.1:0" } else { "" };
-    let Some(mut small) = Small::start(&script.replace("LISTEN", listen), &data, &saved) else { return };
+        \"$1\" serve --data \"$2\" --listen=127.0.0.1:0 \"$3/../jobs.toml\"; code=$?; cp -r \"$2\" \"$3\"; exit $code";
+    let Some(mut small) = Small::start(script, &data, &saved) else { return };
     fs::create_dir(&saved).unwrap();
     small.running.wait_for(&[", data in"]);
-    let site = cfg!(feature = "web").then(|| small.site(&folder.join("token")));
+    let site = small.site(&folder.join("token"));
     let mut http = Http { site, acknowledged_count: 0 };
     http.submits("before");
     let mut submitter = Submitter::connect(&small.seen);

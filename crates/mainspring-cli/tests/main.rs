@@ -5,17 +5,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[cfg(feature = "web")]
 mod absent;
 mod activation;
 mod after;
 mod alike;
-#[cfg(feature = "web")]
 mod apache_example;
 mod asked;
 mod bad_input;
 mod burst;
-#[cfg(feature = "web")]
 mod caddy_example;
 mod called;
 mod cgroups;
@@ -29,7 +26,6 @@ mod comments;
 mod copy;
 mod cron_places;
 mod crontab;
-#[cfg(feature = "web")]
 mod cuts;
 #[path = "../../mainspring-postgres/tests/database.rs"]
 #[allow(dead_code, reason = "the tests of the store use the rest")]
@@ -38,15 +34,12 @@ mod debian_cron;
 mod doctor;
 mod durable;
 mod embedded;
-#[cfg(feature = "web")]
 mod equal;
 mod fault;
 mod folders;
 mod golden;
 mod habits;
-#[cfg(feature = "web")]
 mod hostile;
-#[cfg(feature = "web")]
 mod http;
 mod import;
 mod install;
@@ -59,46 +52,33 @@ mod log;
 mod logs;
 mod meaning;
 mod mixed;
-#[cfg(feature = "web")]
 mod nameless;
 mod names;
-#[cfg_attr(not(feature = "web"), expect(dead_code, reason = "without HTTP only cron is a neighbour"))]
 mod neighbour;
 mod next;
-#[cfg(feature = "web")]
 mod nginx_example;
 mod notify;
-#[cfg(feature = "web")]
 mod one_shot;
 mod parsing;
 mod people;
 mod program;
-#[cfg(feature = "web")]
 mod prometheus;
-#[cfg(feature = "web")]
 mod proxy;
-#[cfg(feature = "web")]
 mod purge;
 mod reboots;
 mod receivers;
-#[cfg(feature = "web")]
 mod remote;
 #[path = "../../mainspring-queue/src/contract/replay.rs"]
 mod replay;
-#[cfg(feature = "web")]
 mod routes;
 mod run;
 #[path = "../../mainspring-host/src/scratch.rs"]
 mod scratch;
-#[cfg(feature = "web")]
 mod secrets;
 mod serve;
-#[cfg(feature = "web")]
 mod shifted;
-#[cfg(feature = "web")]
 mod site;
 mod sources;
-#[cfg(feature = "web")]
 mod standing;
 mod start_pause;
 mod test_server;

@@ -68,7 +68,6 @@ fn failing(name: &str, folder: &Path, lines: &str) -> String {
     )
 }
 
-#[cfg(feature = "web")]
 #[test]
 fn each_service_takes_what_it_is_sent_and_shows_reason_output_and_link() {
     let (folder, services) = (folder("notify-kinds"), Services::start());

@@ -5,11 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-#[cfg(feature = "web")]
 use serde_json::json;
 
 use crate::program::{Running, mainspring};
-#[cfg(feature = "web")]
 use crate::test_server::IDLE;
 use crate::test_server::{TestServer, folder, write};
 
@@ -137,7 +135,6 @@ fn a_pause_that_would_end_gives_way_to_that_of_the_start_and_another_stays_as_it
     served.stop();
 }
 
-#[cfg(feature = "web")]
 #[test]
 fn a_pause_of_everything_is_no_trouble_of_a_job_on_the_page_and_for_alerts() {
     use crate::site::Site;
