@@ -1,18 +1,15 @@
 //! The folder of a program with jobs of its own, looked at by the commands while the program runs and when it
 //! does not.
 
-#[cfg(feature = "web")]
 use std::io::{BufReader, Write};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use mainspring_embed::{Cron, Every, Jobs, Options, Run};
 
-#[cfg(feature = "web")]
 use crate::database::Database;
-use crate::program::{Running, mainspring};
+use crate::program::{Running, mainspring, pause};
 use crate::scratch;
-#[cfg(feature = "web")]
 use crate::site::read_answer;
 
 /// What only a hang reaches.
@@ -73,7 +70,6 @@ fn the_commands_know_the_jobs_of_a_program_also_when_it_does_not_run() {
 }
 
 #[test]
-#[cfg(feature = "web")]
 fn a_program_that_does_not_plan_has_its_socket_and_its_page() {
     let Some(database) = Database::start() else { return };
     let folder = scratch::path("embedded-pool");
@@ -110,7 +106,9 @@ fn a_program_that_does_not_plan_has_its_socket_and_its_page() {
     first.shutdown(LONG).unwrap();
     // It plans now, and people find it where it was.
     let planner = || mainspring(&["status", "--data", data]).stdout;
-    while !planner().contains("embedded-pool/two") {}
+    while !planner().contains("embedded-pool/two") {
+        pause();
+    }
     assert_eq!(looks(), host);
     second.shutdown(LONG).unwrap();
     let _ = std::fs::remove_dir_all(&folder);
@@ -174,17 +172,14 @@ fn one_program_at_a_time_has_a_folder_and_a_server_keeps_it_while_it_is_away() {
 
 /// What a server makes of the folder: it shows everything, and runs wait for the program.
 fn kept_by_a_server(data: &str, look: &dyn Fn()) {
-    let page: &[&str] = if cfg!(feature = "web") { &["--listen=127.0.0.1:0"] } else { &[] };
-    let mut server = Running::any(&[&["serve", "--data", data], page].concat());
+    let mut server = Running::any(&["serve", "--data", data, "--listen=127.0.0.1:0"]);
     server.wait_for(&[", data in "]);
     look();
     asked(data, &["resume", "tick"]);
     asked(data, &["run", "tick"]);
     let status = asked(data, &["status"]);
     assert!(status.contains("tick") && status.contains("handler"), "what waits, and for what: {status}");
-    if cfg!(feature = "web") {
-        assert!(asked(data, &["open", "--print"]).starts_with("http://127.0.0.1:"));
-    }
+    assert!(asked(data, &["open", "--print"]).starts_with("http://127.0.0.1:"));
     let (status, lines, _) = server.stop();
     assert_eq!(status.code(), Some(0), "{lines:#?}");
 }

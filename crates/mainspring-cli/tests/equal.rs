@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use mainspring_web::scope::Scope;
 use serde_json::{Value, json};
 
+use crate::program::pause;
 use crate::site::Site;
 use crate::test_server::IDLE;
 
@@ -309,7 +310,9 @@ fn a_job_is_made_of_json_and_its_work_is_done_once_more() {
     let statuses: Vec<_> =
         batch["items"].as_array().unwrap().iter().map(|item| item["status"].clone()).collect();
     assert_eq!(statuses, [json!(201), json!(403)]);
-    while !site.served.ask(&["history", "--state", "succeeded"]).stdout.contains("new") {}
+    while !site.served.ask(&["history", "--state", "succeeded"]).stdout.contains("new") {
+        pause();
+    }
     site.served.says(&["logs", "new"], 0, "made of json");
     let bearer = format!("Bearer {mara}");
     let headers = [("Authorization", bearer.as_str())];

@@ -14,7 +14,7 @@ use mainspring_web::scope::Scope;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::program::Running;
+use crate::program::{Running, pause};
 use crate::site::{Site, read_answer, read_head};
 use crate::test_server::{IDLE, TestServer, folder, write};
 
@@ -217,6 +217,7 @@ fn who_reads_nothing_is_left() {
             Moment::now().since(begun) < Duration::from_secs(60),
             "a reader that reads nothing keeps its place"
         );
+        pause();
     }
     let mut rest = Vec::new();
     let _ = reader.read_to_end(&mut rest);
@@ -383,6 +384,7 @@ fn a_line_of_a_gigabyte_fills_neither_memory_nor_disk_nor_a_page() {
     let begun = Moment::now();
     while served.ask(&["status"]).code != 0 {
         assert!(Moment::now().since(begun) < PATIENCE, "the server answers");
+        pause();
     }
     let site = Site::of(served);
     let token = site.token("mara", Scope::Operate);

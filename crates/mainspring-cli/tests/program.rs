@@ -16,6 +16,22 @@ use nix::unistd::Pid;
 
 use crate::scratch;
 
+/// Leaves the processor to others for a moment: a loop that asks at once takes it from what it waits for.
+pub(crate) fn pause() {
+    thread::park_timeout(Duration::from_millis(20));
+}
+
+/// Whether that is so after at most `most` looks, each a moment after the one before.
+pub(crate) fn comes_true(most: u32, mut is_so: impl FnMut() -> bool) -> bool {
+    (0..most).any(|_| {
+        let is_so = is_so();
+        if !is_so {
+            pause();
+        }
+        is_so
+    })
+}
+
 /// Far beyond what any step takes on a busy machine; reached only by a hang.
 pub(crate) const BOUND: Duration = Duration::from_secs(60);
 

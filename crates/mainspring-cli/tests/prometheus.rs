@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::neighbour::{Neighbour, free_port, is_installed, unpacked};
 use crate::nginx_example::read_request_head;
+use crate::program::comes_true;
 use crate::site::Site;
 use crate::test_server::{TestServer, folder, write as write_file};
 
@@ -26,10 +27,10 @@ const DASHBOARD: &str = include_str!("../../../examples/grafana-dashboard.json")
 const MANUAL: &str = include_str!("../../../docs/manual.md");
 
 /// How often something is asked for that comes within a second or two.
-const MAX_ASKED: usize = 100_000;
+const MAX_ASKED: u32 = 6_000;
 
 /// How often the whole dashboard is.
-const MAX_SHOWN: usize = 1_000;
+const MAX_SHOWN: u32 = 1_000;
 
 /// A Prometheus that scrapes a server.
 struct Prometheus(Neighbour);
@@ -96,7 +97,7 @@ impl Prometheus {
     fn tells(&self, wanted: &[&str]) {
         let is_told = |told: &BTreeSet<String>, wanted: &str| told.iter().any(|text| is_like(text, wanted));
         let all = |told: BTreeSet<String>| wanted.iter().all(|wanted| is_told(&told, wanted));
-        assert!((0..MAX_ASKED).any(|_| all(self.told())), "{:#?}", self.told());
+        assert!(comes_true(MAX_ASKED, || all(self.told())), "{:#?}", self.told());
     }
 }
 
@@ -371,12 +372,12 @@ fn an_alert_names_the_job_and_a_panel_has_a_line_for_each() {
         "often did not run at {} of its times (server_down): mainspring history often",
         &format!("{} has problems; the set before is in force", site.served.file().display()),
     ]);
-    let is_shown = (0..MAX_SHOWN).any(|_| lacking(&panels(&prometheus)).is_empty());
+    let is_shown = comes_true(MAX_SHOWN, || lacking(&panels(&prometheus)).is_empty());
     assert!(is_shown, "{:#?}", lacking(&panels(&prometheus)));
     if let Some(alertmanager) = &alertmanager {
         let text = |alert: &Value| alert["annotations"]["summary"] == "backup has failed 3 times in a row";
         let has = |alerts: Value| alerts.as_array().is_some_and(|alerts| alerts.iter().any(text));
-        let is_there = (0..MAX_ASKED).any(|_| get(alertmanager, "/api/v2/alerts").is_some_and(has));
+        let is_there = comes_true(MAX_ASKED, || get(alertmanager, "/api/v2/alerts").is_some_and(has));
         assert!(is_there, "{:#?}", get(alertmanager, "/api/v2/alerts"));
     }
     site.served.says(&["pause", "--all"], 0, "");

@@ -3,6 +3,7 @@
 use mainspring_web::scope::Scope;
 use serde_json::json;
 
+use crate::program::pause;
 use crate::site::{Answer, Site};
 use crate::test_server::IDLE;
 
@@ -44,7 +45,9 @@ fn a_job_is_removed_with_its_history_unless_a_run_is_open_or_dead() {
     site.served.says(&["run", "new"], 0, "");
     said(&delete("new"), 409, "1 run that did not end yet");
     site.served.says(&["cancel", "new"], 0, "");
-    while site.served.json(&["show", "new", "--json"])["job"]["running"] != 0 {}
+    while site.served.json(&["show", "new", "--json"])["job"]["running"] != 0 {
+        pause();
+    }
     assert_eq!(define("exit 3").status, 200);
     site.served.says(&["run", "new", "--wait"], 1, "");
     said(&delete("new"), 409, "dead letters");
