@@ -61,26 +61,3 @@ fn words_of(names: &Source, of: &str) -> Vec<String> {
     };
     pairs.flatten().filter_map(word).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tidy::{sources, workspace_root};
-
-    #[test]
-    fn a_form_is_told_with_its_limits() {
-        let sources = sources(&workspace_root());
-        let source = file(&sources, "crates/mainspring-action/src/process.rs").unwrap();
-        let rows = elements(&constant(source, "KEYS").unwrap().expr);
-        let values: Vec<String> = rows
-            .into_iter()
-            .filter_map(|row| match row {
-                syn::Expr::Call(call) => value(&sources, source, call.args.get(1)?),
-                _ => None,
-            })
-            .collect();
-        for expected in ["a whole number: -20 to 19", "one of these words: `leave`, `kill`"] {
-            assert!(values.iter().any(|value| value == expected), "{values:?}");
-        }
-    }
-}

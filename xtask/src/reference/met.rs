@@ -206,18 +206,3 @@ fn duration(source: &Source, expression: &syn::Expr) -> Option<String> {
     };
     Some(format!("{} {unit}", number(source, call.args.first()?)?))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tidy::{sources, workspace_root};
-
-    #[test]
-    fn each_constant_that_a_row_names_has_a_value() {
-        let text = text(&sources(&workspace_root()));
-        assert!(!text.contains(".rs"), "{text}");
-        for shown in ["| 10,000, of at most 4 MiB;", "| 16, 10 s |", "below 1,728: 6 for", "up to 5 min,"] {
-            assert!(text.contains(shown), "{shown}: {text}");
-        }
-    }
-}
