@@ -1,19 +1,21 @@
 //! The gate: every check that a change must pass.
 //!
 //! ```text
-//!   FIRST    what is cheapest to learn, one after another
+//!            main lane                         side lane
+//!   FIRST    what is cheapest to learn         what the tests need is installed
 //!     |
-//!   MAIN     the tests and the real program      SIDE   folders and flags of their own
+//!   THEN     the tests and the real program    folders and flags of their own
 //! ```
 //!
-//! What stands in MAIN waits more than it computes, once it is built, and what stands in SIDE computes: side
-//! by side they use two cores. MAIN prints as it goes. What a step of SIDE prints is kept in `target/gate`
-//! and printed whole, in the order of the steps, when MAIN has ended. A failure is told at once by a line,
-//! and again at the end with what its tests said ([`failures`](crate::failures)); neither lane begins another
-//! step after it. There are two lanes and no more: a linker takes a gigabyte and more.
+//! The second begins when both lanes of the first have ended. The tests wait more than they compute, once
+//! they are built, and what stands beside them computes: side by side they use two cores. The main lane
+//! prints as it goes. What a step of the other prints is kept in `target/gate` and printed whole, in the
+//! order of the steps, when the main lane has ended. A failure is told at once by a line, and again at the
+//! end with what its tests said ([`failures`](crate::failures)); neither lane begins another step after it.
+//! There are two lanes and no more: a linker takes a gigabyte and more.
 //!
-//! Cost: some minutes on two cores, most of it compiling. A Rust toolchain with rustfmt and clippy is all it
-//! needs: [`tools`](crate::tools) installs the rest where it may. The last line says what is left out, by
+//! Cost: half an hour on two cores, most of it compiling. A Rust toolchain with rustfmt and clippy is all
+//! it needs: [`tools`](crate::tools) installs the rest where it may. The last line says what is left out, by
 //! [`skips`].
 
 use std::fs::{self, File};
@@ -31,6 +33,12 @@ use crate::failures::Failures;
 use crate::program::{ended, succeed};
 use crate::skips;
 
+/// The steps of both lanes, which run at the same time.
+struct Phase {
+    main: &'static [Step],
+    side: &'static [Step],
+}
+
 struct Step {
     name: &'static str,
     arguments: &'static [&'static str],
@@ -45,36 +53,21 @@ const WAITING: &str = "6";
 /// no memory for both.
 const SIDE_JOBS: &str = "2";
 
-/// One after another, the cheapest failure first.
-const FIRST: [Step; 7] = [
+/// What needs nothing but Rust, the cheapest failure first; beside it all else is installed.
+const FIRST: Phase = Phase { main: &LINTS, side: &INSTALLATION };
+
+/// The tests, and the program that they have built. Beside them what builds in folders of its own, and last
+/// what takes much of what the tests have built by then.
+const THEN: Phase = Phase { main: &TESTS, side: &BUILDS };
+
+const LINTS: [Step; 4] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
-    Step {
-        name: "the page without a browser",
-        arguments: &["xtask", "page", "--without-browser"],
-        environment: &[],
-    },
     Step { name: "tidy", arguments: &["xtask", "tidy"], environment: &[] },
     Step {
         name: "clippy",
         arguments: &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],
         environment: &[],
     },
-    Step {
-        // Its tests are only compiled.
-        name: "the program without HTTP",
-        arguments: &[
-            "clippy",
-            "-p",
-            "mainspring-cli",
-            "--no-default-features",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        environment: &[],
-    },
-    Step { name: "dependencies", arguments: &["xtask", "dependencies"], environment: &[] },
     Step {
         // As docs.rs builds it.
         name: "documentation",
@@ -83,8 +76,17 @@ const FIRST: [Step; 7] = [
     },
 ];
 
-/// The tests, and the program that they have built.
-const MAIN: [Step; 5] = [
+const INSTALLATION: [Step; 3] = [
+    Step { name: "tools", arguments: &["xtask", "tools"], environment: &[] },
+    Step {
+        name: "the page without a browser",
+        arguments: &["xtask", "page", "--without-browser"],
+        environment: &[],
+    },
+    Step { name: "dependencies", arguments: &["xtask", "dependencies"], environment: &[] },
+];
+
+const TESTS: [Step; 5] = [
     Step {
         // Without the libraries, which are tested as packages: that takes the longest, and once is enough.
         name: "tests of the program",
@@ -125,8 +127,7 @@ const MAIN: [Step; 5] = [
     },
 ];
 
-/// Beside MAIN: what builds in folders of its own, and last what takes much of what MAIN has built by then.
-const SIDE: [Step; 9] = [
+const BUILDS: [Step; 9] = [
     Step { name: "each feature alone", arguments: &["xtask", "features"], environment: &[] },
     Step { name: "beside other crates", arguments: &["xtask", "beside"], environment: &[] },
     Step { name: "other machines", arguments: &["xtask", "bare"], environment: &[] },
@@ -146,15 +147,16 @@ const SIDE: [Step; 9] = [
 /// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.
 pub fn run(root: &Path) -> ExitCode {
     let begun = now();
-    let gate = match Gate::new(root).and_then(|gate| gate.tools().map(|()| gate)) {
+    let gate = match Gate::new(root) {
         Ok(gate) => gate,
         Err(problem) => {
             println!("== the gate cannot begin: {problem}");
             return ExitCode::FAILURE;
         }
     };
-    gate.one_by_one(&FIRST);
-    gate.side_by_side(&MAIN, &SIDE, &mut io::stdout());
+    for phase in [FIRST, THEN] {
+        gate.side_by_side(&phase, &mut io::stdout());
+    }
     gate.end_temporary();
     gate.conclude(now() - begun)
 }
@@ -200,11 +202,6 @@ impl Gate {
         })
     }
 
-    /// Installs what the tests need; by another process, which says what it cannot install as each step does.
-    fn tools(&self) -> Result<(), String> {
-        succeed(Command::new(&self.chores).arg("tools").env(skips::FILE, &self.skips))
-    }
-
     /// Ends the use of the folder for temporary files: tests that ended well have left nothing in it.
     fn end_temporary(&self) {
         let entries = fs::read_dir(&self.temporary).into_iter().flatten().flatten();
@@ -238,7 +235,7 @@ impl Gate {
         if !failures.is_empty() {
             return ExitCode::FAILURE;
         }
-        let count = FIRST.len() + MAIN.len() + SIDE.len();
+        let count = [FIRST, THEN].iter().map(|phase| phase.main.len() + phase.side.len()).sum();
         println!("{}", last_line(count, time, &left_out));
         ExitCode::SUCCESS
     }
@@ -274,14 +271,14 @@ impl Gate {
         result
     }
 
-    /// Runs `main` as [`Gate::one_by_one`] does and `side` beside it, then writes what the latter printed.
-    fn side_by_side(&self, main: &[Step], side: &[Step], out: &mut impl Write) {
+    /// Runs the main lane by [`Gate::one_by_one`] and the other beside it, then writes what that printed.
+    fn side_by_side(&self, phase: &Phase, out: &mut impl Write) {
         let kept = thread::scope(|scope| {
             let beside = thread::Builder::new()
                 .name("gate-side".to_owned())
-                .spawn_scoped(scope, || self.keep(side))
+                .spawn_scoped(scope, || self.keep(phase.side))
                 .expect("a gate may start a thread");
-            self.one_by_one(main);
+            self.one_by_one(phase.main);
             beside.join().expect("the side lane answers failures and does not panic")
         });
         for (file, begun, ended) in kept {
@@ -410,14 +407,14 @@ mod tests {
 
     #[test]
     fn what_the_tests_leave_out_is_what_is_tested_as_packages() {
-        let tests = MAIN.iter().find(|step| step.arguments.first() == Some(&"test"));
+        let tests = TESTS.iter().find(|step| step.arguments.first() == Some(&"test"));
         let excluded: Vec<&str> = tests
             .into_iter()
             .flat_map(|step| step.arguments)
             .filter_map(|argument| argument.strip_prefix("--exclude="))
             .collect();
         assert_eq!(excluded, LIBRARIES);
-        assert!(SIDE.iter().any(|step| step.arguments == ["xtask", "publish"]));
+        assert!(BUILDS.iter().any(|step| step.arguments == ["xtask", "publish"]));
     }
 
     const GOOD: Step = Step { name: "good, as it is", arguments: &["--version"], environment: &[] };
@@ -430,7 +427,7 @@ mod tests {
     #[test]
     fn what_a_step_of_the_side_prints_comes_whole_between_its_lines() {
         let (gate, mut out) = (gate(), Vec::new());
-        gate.side_by_side(&[GOOD], &[GOOD, GOOD], &mut out);
+        gate.side_by_side(&Phase { main: &[GOOD], side: &[GOOD, GOOD] }, &mut out);
         let out = String::from_utf8(out).expect("cargo tells its version in UTF-8");
         let starts: Vec<&str> = out.lines().map(|line| line.split(' ').next().unwrap_or("")).collect();
         assert_eq!(starts, ["==", "cargo", "==", "==", "cargo", "=="], "{out}");
@@ -441,7 +438,7 @@ mod tests {
     #[test]
     fn a_failure_of_the_side_fails_the_gate_with_its_output_and_ends_its_lane() {
         let (gate, mut out) = (gate(), Vec::new());
-        gate.side_by_side(&[], &[BAD, GOOD], &mut out);
+        gate.side_by_side(&Phase { main: &[], side: &[BAD, GOOD] }, &mut out);
         let out = String::from_utf8(out).expect("cargo complains in UTF-8");
         assert_eq!(gate.failures().len(), 1);
         assert!(gate.failures()[0].starts_with("bad failed: cargo ended with"), "{:?}", gate.failures());
@@ -487,7 +484,7 @@ mod tests {
     fn nothing_begins_after_a_failure() {
         let (gate, mut out) = (gate(), Vec::new());
         gate.one_by_one(&[BAD, BAD]);
-        gate.side_by_side(&[BAD], &[BAD], &mut out);
+        gate.side_by_side(&Phase { main: &[BAD], side: &[BAD] }, &mut out);
         assert_eq!(gate.failures().len(), 1);
         assert!(out.is_empty());
     }
