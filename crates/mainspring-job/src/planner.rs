@@ -210,7 +210,7 @@ impl Planner {
     /// ```
     #[must_use]
     pub fn requiring(mut self, needs: impl Fn(&Action) -> Needs + Send + Sync + 'static) -> Planner {
-        self.runs.require(Arc::new(needs));
+        self.runs.slots.require(Arc::new(needs));
         self
     }
 
@@ -324,7 +324,7 @@ impl Planner {
         let load = self.lookahead.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
         let crowded = (self.jobs.has_crowded() && self.has_room()).then_some(Timestamp::MIN);
-        let of_runs = [self.runs.next_overdue(), self.runs.next_opening()];
+        let of_runs = [self.runs.slots.next_overdue(), self.runs.slots.next_opening()];
         let others = [self.schedule_queue.next_due(), once, load, probation, crowded];
         others.into_iter().chain(of_runs).flatten().min()
     }

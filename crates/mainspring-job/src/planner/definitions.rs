@@ -58,7 +58,7 @@ use crate::timetable::Span;
 impl Planner {
     pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> ApplyReport {
         let Definitions { source, jobs, groups, prune } = definitions;
-        self.runs.groups().define(&source, groups, prune);
+        self.runs.slots.groups.define(&source, groups, prune);
         let mut applied = ApplyReport::default();
         let barred = self.unfollowable(&source, &jobs, prune);
         let mut seen = BTreeSet::new();

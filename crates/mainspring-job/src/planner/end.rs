@@ -110,7 +110,7 @@ impl Planner {
 
     /// Whether the worker of a run is about to end.
     fn is_leaving(&self, live: &Live) -> bool {
-        live.run.worker.is_some_and(|id| self.runs.workers().is_leaving(id))
+        live.run.worker.is_some_and(|id| self.runs.slots.workers.is_leaving(id))
     }
 
     /// Ends the attempt of a run that has left.

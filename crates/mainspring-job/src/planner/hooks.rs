@@ -87,7 +87,7 @@ impl Planner {
 
     /// Runs have waited too long for what no worker has.
     pub(super) fn tell_of_unserved(&mut self, now: Timestamp) {
-        for (key, needs) in self.runs.overdue(now) {
+        for (key, needs) in self.runs.slots.overdue(now) {
             let is_once = self.runs.get(&key).is_some_and(|live| live.run.cause == Cause::Once);
             let Some(hooks) = self.hooks(&key.job).filter(|_| !is_once) else { continue };
             let mut notice = Notice::new(key.job.clone(), NoticeKind::Unserved, now);

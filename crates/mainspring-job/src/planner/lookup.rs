@@ -28,7 +28,7 @@ impl Planner {
 
     /// How many runs are running.
     pub fn running_count(&self) -> usize {
-        self.runs.running_count()
+        self.runs.slots.running_count()
     }
 
     /// The runs that are due and wait because no worker has what they need, each with that: see
@@ -39,18 +39,18 @@ impl Planner {
 
     /// The workers that are there, each with how many runs run at it.
     pub fn workers(&self) -> impl Iterator<Item = (&Worker, usize)> {
-        self.runs.workers().iter()
+        self.runs.slots.workers.iter()
     }
 
     /// The groups of which only so many runs may be running at once, each with that limit.
     pub fn limits_of_groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
-        self.runs.limits()
+        self.runs.slots.groups.limits()
     }
 
     /// The groups of which a run waits, and nothing may start now by their rate; each with that, and when the
     /// next may.
     pub fn full_rates(&self) -> impl Iterator<Item = (&JobName, (Rate, Timestamp))> {
-        self.runs.full_rates()
+        self.runs.slots.full_rates()
     }
 
     /// The batches for which a run waits.

@@ -31,23 +31,20 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::admission_queue::{AdmissionQueue, Load};
-use super::groups::Groups;
 use super::job_batches::JobBatches;
 use super::ledger::Position;
 use super::live::{Live, target};
 use super::run_slots::RunSlots;
 use super::schedule_queue::{Item, ScheduleQueue};
 use super::wait;
-use super::workers::Workers;
 use crate::name::JobName;
 use crate::once::Once;
 use crate::policy::{Kill, Overlap};
-use crate::rate::Rate;
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::work::{Action, Work};
-use crate::worker::{Needs, Worker, WorkerId};
+use crate::work::Work;
+use crate::worker::{Needs, WorkerId};
 
 /// Names an admission queue: a job, and the worker that its runs are for, if each worker has its own.
 pub(super) type Lane = (JobName, Option<WorkerId>);
@@ -63,7 +60,7 @@ pub(super) struct OpenRuns {
     runs: BTreeMap<RunKey, Live>,
     /// Each with a run that is queued or running.
     queues: BTreeMap<Lane, AdmissionQueue>,
-    slots: RunSlots,
+    pub(super) slots: RunSlots,
     batches: JobBatches,
     /// Runs that the next turn admits.
     postponed: Vec<Live>,
@@ -77,38 +74,9 @@ impl OpenRuns {
         self.runs.len()
     }
 
-    pub(super) fn running_count(&self) -> usize {
-        self.slots.running_count()
-    }
-
     /// The runs in line that need what no worker has, each with that.
     pub(super) fn unserved(&self) -> impl Iterator<Item = (&Live, Needs)> {
         self.slots.unserved().map(|(key, needs)| (&self.runs[key], needs))
-    }
-
-    /// See [`RunSlots::overdue`].
-    pub(super) fn overdue(&mut self, now: Timestamp) -> Vec<(RunKey, Needs)> {
-        self.slots.overdue(now)
-    }
-
-    /// See [`RunSlots::next_overdue`].
-    pub(super) fn next_overdue(&self) -> Option<Timestamp> {
-        self.slots.next_overdue()
-    }
-
-    /// See [`RunSlots::next_opening`].
-    pub(super) fn next_opening(&self) -> Option<Timestamp> {
-        self.slots.next_opening()
-    }
-
-    /// See [`Groups::limits`].
-    pub(super) fn limits(&self) -> impl Iterator<Item = (&JobName, u32)> {
-        self.slots.limits()
-    }
-
-    /// See [`RunSlots::full_rates`].
-    pub(super) fn full_rates(&self) -> impl Iterator<Item = (&JobName, (Rate, Timestamp))> {
-        self.slots.full_rates()
     }
 
     /// See [`JobBatches::awaited`].
@@ -116,14 +84,9 @@ impl OpenRuns {
         self.batches.awaited()
     }
 
-    /// The workers that are there.
-    pub(super) fn workers(&self) -> &Workers {
-        self.slots.workers()
-    }
-
     /// The workers at which runs of this work may start.
     pub(super) fn workers_for(&self, work: &Work) -> Vec<WorkerId> {
-        self.workers().open_to(&self.slots.needs(work))
+        self.slots.workers.open_to(&self.slots.needs(work))
     }
 
     /// The runs that wait, and are for one worker.
@@ -255,40 +218,15 @@ impl OpenRuns {
 
 /// The steps from one row of the table to the next.
 impl OpenRuns {
-    /// Actions need this of their worker.
-    pub(super) fn require(&mut self, requires: Arc<dyn Fn(&Action) -> Needs + Send + Sync>) {
-        self.slots.require(requires);
-    }
-
-    /// A worker is there, or is another than it was.
-    pub(super) fn welcome(&mut self, worker: Worker) {
-        self.slots.welcome(worker);
-    }
-
-    /// Nothing starts at a worker any more.
-    pub(super) fn leave_worker(&mut self, id: WorkerId) {
-        self.slots.leave(id);
-    }
-
-    /// A worker is not there any more. All that ran at it has left.
-    pub(super) fn dismiss(&mut self, id: WorkerId) {
-        self.slots.dismiss(id);
-    }
-
     /// The batches that runs may be in.
     pub(super) fn batches(&mut self) -> &mut JobBatches {
         &mut self.batches
     }
 
-    /// The groups that runs may be in.
-    pub(super) fn groups(&mut self) -> &mut Groups {
-        self.slots.groups()
-    }
-
     /// Another fact is being told.
     pub(super) fn begin_turn(&mut self, now: Timestamp) {
         self.turn += 1;
-        self.groups().tell(now);
+        self.slots.groups.tell(now);
     }
 
     /// A run waits for its time. A catch-up run wakes no earlier than the run in line before it.
@@ -357,14 +295,14 @@ impl OpenRuns {
             self.batches.leave(live);
             live.work = Arc::clone(work);
             self.batches.enter(live);
-            live.target = target(&live.run, work).filter(|id| self.slots.workers().has(*id));
+            live.target = target(&live.run, work).filter(|id| self.slots.workers.has(*id));
             if is_queued {
                 self.queues.entry(lane(live)).or_default().add(live);
             }
         }
         for live in self.postponed.iter_mut().filter(|live| live.run.key.job == *job) {
             live.work = Arc::clone(work);
-            live.target = target(&live.run, work).filter(|id| self.slots.workers().has(*id));
+            live.target = target(&live.run, work).filter(|id| self.slots.workers.has(*id));
         }
     }
 

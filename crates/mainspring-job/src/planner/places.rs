@@ -96,7 +96,7 @@ impl Planner {
         let has_one =
             |id| self.runs_of(&key.job).any(|run| run.worker == Some(id) && run.key.nominal == key.nominal);
         if !self.has_place(live)
-            && let Some(only) = self.runs.workers().only().filter(|id| !has_one(*id))
+            && let Some(only) = self.runs.slots.workers.only().filter(|id| !has_one(*id))
         {
             (live.target, live.run.worker) = (Some(only), Some(only));
         }
@@ -104,7 +104,7 @@ impl Planner {
 
     /// Whether the worker is there that a run is for, if it is for one.
     pub(super) fn has_place(&self, live: &Live) -> bool {
-        live.target.is_none_or(|id| self.runs.workers().has(id))
+        live.target.is_none_or(|id| self.runs.slots.workers.has(id))
     }
 }
 

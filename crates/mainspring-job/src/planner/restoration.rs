@@ -104,18 +104,18 @@ impl Planner {
         if self.epoch <= FIRST_EPOCH {
             return;
         }
-        self.runs.groups().take_over();
+        self.runs.slots.groups.take_over();
         for run in restored {
             let group = self.work_of(run).and_then(|work| work.group.clone());
             if let (Some(group), Some(started)) = (group, run.started) {
-                self.runs.groups().count(&group, started.min(now));
+                self.runs.slots.groups.count(&group, started.min(now));
             }
         }
     }
 
     /// Runs that were running: they go on, or are over before anything else.
     fn take_over(&mut self, now: Timestamp, takeover: Takeover, running: Vec<Run>) {
-        let is_there = |run: &Run| run.worker.is_some_and(|id| self.runs.workers().has(id));
+        let is_there = |run: &Run| run.worker.is_some_and(|id| self.runs.slots.workers.has(id));
         let (there, cut_off): (Vec<Run>, Vec<Run>) = running.into_iter().partition(is_there);
         let lived_until = self.quarantine.owner_lived_until(now);
         self.quarantine.take_over(takeover, lived_until, cut_off.iter());

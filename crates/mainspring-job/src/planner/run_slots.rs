@@ -31,7 +31,7 @@ use crate::rate::Rate;
 use crate::run::RunKey;
 use crate::state::RunState;
 use crate::work::{Action, Work};
-use crate::worker::{Needs, Worker, WorkerId};
+use crate::worker::{Needs, WorkerId};
 
 /// Order in a line: see above.
 type Rank = (Reverse<i8>, Timestamp, RunKey);
@@ -56,14 +56,15 @@ impl fmt::Debug for Requires {
 pub(super) struct RunSlots {
     /// `None`: no action needs anything.
     requires: Option<Requires>,
-    workers: Workers,
+    pub(super) workers: Workers,
     running_count: usize,
     /// The runs of each group that are running, where any is.
     running: BTreeMap<JobName, BTreeSet<RunKey>>,
     /// Lines with a run in them.
     lines: BTreeMap<LineKey, BTreeSet<Rank>>,
     unserved: UnservedLines<LineKey>,
-    groups: Groups,
+    /// The groups that runs may be in.
+    pub(super) groups: Groups,
 }
 
 impl RunSlots {
@@ -113,29 +114,6 @@ impl RunSlots {
         self.running_count
     }
 
-    pub(super) fn workers(&self) -> &Workers {
-        &self.workers
-    }
-
-    /// A worker is there, or is another than it was.
-    pub(super) fn welcome(&mut self, worker: Worker) {
-        self.workers.welcome(worker);
-    }
-
-    /// Nothing starts at a worker any more.
-    pub(super) fn leave(&mut self, id: WorkerId) {
-        self.workers.leave(id);
-    }
-
-    /// A worker is not there any more. All that ran at it was removed.
-    pub(super) fn dismiss(&mut self, id: WorkerId) {
-        self.workers.remove(id);
-    }
-
-    pub(super) fn groups(&mut self) -> &mut Groups {
-        &mut self.groups
-    }
-
     fn is_open(&self, group: Option<&JobName>) -> bool {
         group.is_none_or(|group| self.full_group(group).is_none() && self.full_rate(group).is_none())
     }
@@ -143,11 +121,6 @@ impl RunSlots {
     /// The runs of a group that are running, in order of their keys.
     pub(super) fn running_of(&self, group: &JobName) -> impl ExactSizeIterator<Item = &RunKey> {
         self.running.get(group).unwrap_or(&NONE).iter()
-    }
-
-    /// See [`Groups::limits`].
-    pub(super) fn limits(&self) -> impl Iterator<Item = (&JobName, u32)> {
-        self.groups.limits()
     }
 
     /// The limit of a group of which as many runs are running as may.

@@ -154,7 +154,7 @@ impl Planner {
         if self.runs.get(&run.key).is_none() {
             let mut live = Live::new(run, work);
             // A person asked for it: where its worker is gone, at another.
-            live.target = live.target.filter(|id| self.runs.workers().has(*id));
+            live.target = live.target.filter(|id| self.runs.slots.workers.has(*id));
             self.schedule(now, live);
         }
     }

@@ -28,8 +28,8 @@ use crate::worker::WorkerId;
 impl Planner {
     pub(super) fn worker(&mut self, now: Timestamp, event: WorkerEvent) {
         match event {
-            WorkerEvent::Present(worker) => self.runs.welcome(worker),
-            WorkerEvent::Leaving(id) => self.runs.leave_worker(id),
+            WorkerEvent::Present(worker) => self.runs.slots.workers.welcome(worker),
+            WorkerEvent::Leaving(id) => self.runs.slots.workers.leave(id),
             WorkerEvent::Gone { id, how, silent } => self.worker_gone(now, id, how, silent),
             WorkerEvent::Left(id) => self.worker_left(now, id),
             WorkerEvent::Survived(id) => self.acquit(id),
@@ -38,7 +38,7 @@ impl Planner {
 
     /// What was assigned to a worker before it was known to leave has not begun.
     fn worker_left(&mut self, now: Timestamp, id: WorkerId) {
-        self.runs.leave_worker(id);
+        self.runs.slots.workers.leave(id);
         for key in self.runs.running_at(id) {
             let attempt = self.runs.get(&key).map_or(0, |live| live.run.attempt);
             self.ended(now, AttemptEnd::new(key, attempt, Outcome::Returned));
@@ -51,7 +51,7 @@ impl Planner {
         // All of them leave first: none is in the way of another, nor takes a slot, when the first is over.
         let keys: Vec<RunKey> = self.runs.running_at(id);
         let cut_off: Vec<Live> = keys.iter().map(|key| self.leave(key)).collect();
-        self.runs.dismiss(id);
+        self.runs.slots.workers.remove(id);
         let lived_until = silent.and_then(|silent| now.checked_sub(silent).ok());
         self.quarantine.take_over(
             how,

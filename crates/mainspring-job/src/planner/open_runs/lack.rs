@@ -21,6 +21,6 @@ impl OpenRuns {
             let full = self.slots.full_group(group).map(|limit| (limit, self.slots.running_of(group)));
             Hold::of_group(&run, group, full, self.slots.full_rate(group))
         });
-        self.workers().why_no_slot(run, needs, self.slots.placement(&live.work), full_group)
+        self.slots.workers.why_no_slot(run, needs, self.slots.placement(&live.work), full_group)
     }
 }
