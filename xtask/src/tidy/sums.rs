@@ -62,7 +62,7 @@ const ROWS: [Row; 12] = [
     // of the kernel may have 32 bits.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_249,
+        lines: 12_213,
         goal: 6_800,
         assertions: 52,
     },

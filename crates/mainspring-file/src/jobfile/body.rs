@@ -85,13 +85,7 @@ fn fill<B>(
 /// One of two words.
 fn word(value: &Spanned<DeValue<'_>>, words: &[&str; 2], faults: &mut Faults<'_>) -> Option<String> {
     let text = text_of(value, faults)?;
-    match check_word(text.value, words) {
-        Ok(()) => Some(text.value.to_owned()),
-        Err(message) => {
-            faults.push(Fault::new(text.span, message));
-            None
-        }
-    }
+    faults.accept(text.span, check_word(text.value, words).map(|()| text.value.to_owned()))
 }
 
 fn words(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Vec<String> {
@@ -170,11 +164,10 @@ fn mask(name: &str, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Op
         _ => None,
     };
     let found = found.filter(|mask| *mask <= MAX_UMASK);
-    if found.is_none() {
+    faults.expect(found, || {
         let fault = Fault::new(value.span(), "expected up to three octal digits in quotes");
-        faults.push(fault.with_hint(format!("for example: {name} = \"027\"")));
-    }
-    found
+        fault.with_hint(format!("for example: {name} = \"027\""))
+    })
 }
 
 /// Bytes, or a number with K, M, G or T: powers of 1,024, as systemd has them.
@@ -185,11 +178,10 @@ fn memory(name: &str, least: u64, value: &Spanned<DeValue<'_>>, faults: &mut Fau
         _ => None,
     };
     let found = found.filter(|bytes| (least..=i64::MAX.unsigned_abs()).contains(bytes));
-    if found.is_none() {
+    faults.expect(found, || {
         let fault = Fault::new(value.span(), format!("expected bytes, at least \"{}M\"", least >> 20));
-        faults.push(fault.with_hint(format!("for example: {name} = \"512M\", or K, G, T, or a number")));
-    }
-    found
+        fault.with_hint(format!("for example: {name} = \"512M\", or K, G, T, or a number"))
+    })
 }
 
 fn bytes(text: &str) -> Option<u64> {
@@ -215,12 +207,11 @@ fn percent(
         _ => None,
     };
     let found = found.filter(|percent| range.contains(percent));
-    if found.is_none() {
+    faults.expect(found, || {
         let message = format!("expected whole per cent of a processor, from \"{}%\"", range.start());
         let hint = format!("for example: {name} = \"150%\" is one and a half processors");
-        faults.push(Fault::new(value.span(), message).with_hint(hint));
-    }
-    found
+        Fault::new(value.span(), message).with_hint(hint)
+    })
 }
 
 fn limits(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, u64)> {
@@ -292,9 +283,7 @@ fn statuses(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<(u1
         }
         _ => None,
     };
-    if range.is_none() {
-        faults
-            .push(Fault::new(value.span(), "expected a status such as 204, or a range such as \"200-299\""));
-    }
-    range
+    faults.expect(range, || {
+        Fault::new(value.span(), "expected a status such as 204, or a range such as \"200-299\"")
+    })
 }

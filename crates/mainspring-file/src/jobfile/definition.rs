@@ -52,20 +52,9 @@ pub(super) fn group_table(
     let on = policies::read(fields, faults).on;
     let limit = fields.integer("limit", 1, i64::from(u32::MAX), faults);
     let limit = limit.map(|limit| u32::try_from(limit).expect("the range was checked"));
-    let rate = fields.text("rate", faults).and_then(|text| match text.value.parse::<Rate>() {
-        Ok(rate) => Some(rate),
-        Err(error) => {
-            faults.push(Fault::new(text.span, error.to_string()));
-            None
-        }
-    });
-    let group_name = match JobName::new(name.get_ref()) {
-        Ok(group_name) => group_name,
-        Err(error) => {
-            faults.push(Fault::new(name.span(), error.to_string()));
-            return None;
-        }
-    };
+    let rate = fields.text("rate", faults);
+    let rate = rate.and_then(|text| faults.accept(text.span, text.value.parse::<Rate>()));
+    let group_name = faults.accept(name.span(), JobName::new(name.get_ref()))?;
     let group = match (limit, rate) {
         (Some(limit), None) => Group::new(group_name, limit),
         (Some(limit), Some(rate)) => Group::new(group_name, limit).with_rate(rate),
@@ -171,16 +160,15 @@ fn group<'g>(
     let text = fields.text("group", faults)?;
     let place = groups.binary_search_by(|group| group.name().cmp(text.value));
     let found = place.ok().map(|index| &groups[index]);
-    if found.is_none() {
+    faults.expect(found, || {
         let fault = Fault::new(text.span.clone(), format!("there is no group `{}`", text.value));
         let names: Vec<&str> = groups.iter().map(GroupTable::name).take(MAX_COMPARED_GROUPS).collect();
         let hint = match nearest(text.value, &names) {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("a table [groups.{}] gives it a limit or a rate", text.value),
         };
-        faults.push(fault.with_hint(hint));
-    }
-    found
+        fault.with_hint(hint)
+    })
 }
 
 fn check_missing(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) {

@@ -57,6 +57,19 @@ impl<'s> Faults<'s> {
         (self.found, self.unkept_count)
     }
 
+    /// What was read from this place, or a fault that says why it was not.
+    pub(super) fn accept<T, E: ToString>(&mut self, span: Range<usize>, read: Result<T, E>) -> Option<T> {
+        read.map_err(|error| self.push(Fault::new(span, error.to_string()))).ok()
+    }
+
+    /// What was found, or this fault.
+    pub(super) fn expect<T>(&mut self, found: Option<T>, fault: impl FnOnce() -> Fault) -> Option<T> {
+        if found.is_none() {
+            self.push(fault());
+        }
+        found
+    }
+
     /// Adds a fault whose span lies within the value of a string.
     pub(super) fn push_inside(&mut self, text: &Text<'_>, fault: Fault) {
         let span = self.inside(text, &fault.span);
@@ -230,10 +243,7 @@ pub(super) fn integer_of(
         _ => None,
     };
     let found = number.filter(|number| (min..=max).contains(number));
-    if found.is_none() {
-        faults.push(Fault::new(value.span(), format!("expected a number from {min} to {max}")));
-    }
-    found
+    faults.expect(found, || Fault::new(value.span(), format!("expected a number from {min} to {max}")))
 }
 
 /// What a value is, in words.

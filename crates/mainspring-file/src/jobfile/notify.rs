@@ -143,17 +143,14 @@ fn targets(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Vec<Target>
 fn target(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Target> {
     let DeValue::Table(table) = value.get_ref() else {
         let text = text_of(value, faults)?;
-        return Target::parse(text.value).map_err(|message| faults.push(Fault::new(text.span, message))).ok();
+        return faults.accept(text.span, Target::parse(text.value));
     };
     let fields = Fields::of(table);
     let kind = fields.text("kind", faults);
-    let kind = kind.and_then(|text| {
-        let found = Receiver::of_name(text.value);
-        if found.is_none() {
-            faults.push(unknown(&text, &RECEIVERS.iter().map(|row| row.name).collect::<Vec<_>>()));
-        }
-        found.map(|receiver| receiver.name.to_owned())
-    });
+    let names = || RECEIVERS.iter().map(|row| row.name).collect::<Vec<_>>();
+    let kind = kind
+        .and_then(|text| faults.expect(Receiver::of_name(text.value), || unknown(&text, &names())))
+        .map(|receiver| receiver.name.to_owned());
     let webhook = webhook::read_target(value.span(), &["kind"], &fields, faults)?;
     if kind.is_some() && fields.has("body") {
         let fault = Fault::new(fields.name_span("kind"), "a target has a kind or a body, not both");
@@ -170,27 +167,20 @@ fn unknown(text: &Text<'_>, names: &[&str]) -> Fault {
 
 fn kind(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<NoticeKind> {
     let found = NoticeKind::TOLD.into_iter().find(|kind| kind.name() == text.value);
-    if found.is_none() {
-        faults.push(unknown(text, &NoticeKind::TOLD.map(NoticeKind::name)));
-    }
-    found
+    faults.expect(found, || unknown(text, &NoticeKind::TOLD.map(NoticeKind::name)))
 }
 
 fn ping_url(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<PingTarget> {
     let target = PingTarget::parse(text.value).filter(|target| url::is_url(&target.url));
-    if target.is_none() {
+    faults.expect(target, || {
         let fault = Fault::new(text.span.clone(), "expected a URL that begins with http:// or https://");
         let names = SERVICES.iter().map(|row| format!("{}:", row.name)).collect::<Vec<_>>().join(", ");
-        faults.push(fault.with_hint(format!("before it may stand what answers there: {names}")));
-    }
-    target
+        fault.with_hint(format!("before it may stand what answers there: {names}"))
+    })
 }
 
 fn mail(text: &Text<'_>, faults: &mut Faults<'_>) -> Vec<String> {
-    addresses_of(text.value).unwrap_or_else(|message| {
-        faults.push(Fault::new(text.span.clone(), message));
-        Vec::new()
-    })
+    faults.accept(text.span.clone(), addresses_of(text.value)).unwrap_or_default()
 }
 
 fn headers(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Vec<String>> {

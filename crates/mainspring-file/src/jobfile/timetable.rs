@@ -120,7 +120,7 @@ fn word<T: std::str::FromStr<Err: std::fmt::Display>>(
     faults: &mut Faults<'_>,
 ) -> Option<T> {
     let text = fields.text(name, faults)?;
-    text.value.parse().map_err(|error: T::Err| faults.push(Fault::new(text.span, error.to_string()))).ok()
+    faults.accept(text.span, text.value.parse())
 }
 
 fn triggers(fields: &Fields<'_, '_>, options: &Options<'_>, faults: &mut Faults<'_>) -> Vec<Schedule> {
@@ -163,12 +163,8 @@ fn after(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<(After
     let ending = match fields.text("on", faults) {
         None => Some(Ending::default()),
         Some(text) => {
-            let found = Ending::from_name(text.value);
-            if found.is_none() {
-                let fault = Fault::new(text.span, "expected \"succeeded\", \"failed\" or \"any\"");
-                faults.push(fault);
-            }
-            found
+            let expected = "expected \"succeeded\", \"failed\" or \"any\"";
+            faults.expect(Ending::from_name(text.value), || Fault::new(text.span, expected))
         }
     };
     if !fields.has("job") {
@@ -179,13 +175,8 @@ fn after(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<(After
 }
 
 fn named(text: Text<'_>, ending: Ending, faults: &mut Faults<'_>) -> Option<(After, Range<usize>)> {
-    match JobName::new(text.value) {
-        Ok(name) => Some((After::new(name, ending), text.span)),
-        Err(error) => {
-            faults.push(Fault::new(text.span, error.to_string()));
-            None
-        }
-    }
+    let name = faults.accept(text.span.clone(), JobName::new(text.value))?;
+    Some((After::new(name, ending), text.span))
 }
 
 fn cron(text: &str, options: &Options<'_>) -> Result<Expression, ParseError> {
