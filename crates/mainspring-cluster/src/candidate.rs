@@ -20,10 +20,11 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
-use mainspring_postgres::{Identity, Location, PostgresStore};
+use mainspring_postgres::{Identity, Location, Member, MemberState, PostgresStore};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::log::Style;
+use mainspring_server::log::{Log, Style};
+use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::Caller;
 use mainspring_server::server::{Stores, standby};
@@ -34,7 +35,7 @@ use super::lease_cache::LeaseCache;
 use super::planner_inbox::work;
 use super::release_watch::ReleaseWatch;
 use super::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
-use super::worker::{WORKER_LEASE, WorkerConfig, labels_of};
+use super::worker::{RunningWorker, labels_of};
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -117,21 +118,31 @@ impl Candidate {
         &self.identity.server
     }
 
-    /// What this server is as a worker, with these labels beside those that each has.
-    pub fn worker(&self, given: Vec<WorkerLabel>, outputs: PathBuf, log: File, style: Style) -> WorkerConfig {
+    /// Starts this server's worker, with these labels beside those that each has.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread.
+    pub fn start_worker(
+        &self,
+        given: Vec<WorkerLabel>,
+        outputs: PathBuf,
+        (log, style): (File, Style),
+        execution: Box<dyn Execution>,
+    ) -> Result<RunningWorker, Error> {
         let host = host_name();
-        WorkerConfig {
-            server: self.identity.server.clone(),
-            name: self.owner.name.clone(),
-            labels: labels_of(&host, given),
-            host,
-            address: self.identity.address.clone(),
-            outputs,
-            log,
-            style,
-            lasts: WORKER_LEASE,
-            lease_cache: Arc::clone(&self.lease_cache),
-        }
+        let state = MemberState {
+            labels: execution.labels().into_iter().chain(labels_of(&host, given)).collect(),
+            capacity: execution.capacity(),
+            ahead: execution.ahead(),
+            ..MemberState::default()
+        };
+        let Identity { server, address, .. } = self.identity.clone();
+        let name = self.owner.name.clone();
+        let log = Log::new(log).in_style(style).of_worker(&name);
+        let member =
+            Member { server, name, host, address, version: env!("CARGO_PKG_VERSION").to_owned(), state };
+        let lease_cache = Arc::clone(&self.lease_cache);
+        RunningWorker::start(&self.location, member, outputs, log, lease_cache, execution)
     }
 
     /// Has `released` called whenever the lease may be free.

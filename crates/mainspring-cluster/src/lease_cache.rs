@@ -21,7 +21,7 @@ use mainspring_postgres::HeldPlan;
 
 /// See the head of this file.
 #[derive(Debug, Default)]
-pub struct LeaseCache(Mutex<CachedLease>);
+pub(crate) struct LeaseCache(Mutex<CachedLease>);
 
 #[derive(Debug, Default)]
 struct CachedLease {

@@ -139,20 +139,14 @@ impl RequestProxy {
 
     /// Serves a client on a thread of its own. One that is silent for too long is left.
     pub fn serve_client(mut self, client: LocalStream) {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
         // A client too many is hung up on.
-        if MAX_CLIENTS <= COUNT.fetch_add(1, Ordering::SeqCst) {
-            COUNT.fetch_sub(1, Ordering::SeqCst);
-            return;
-        }
+        let Some(slot) = ClientSlot::take() else { return };
         let serve = move || {
             // A client that has gone is told nothing.
             let _ = self.answer_client(&client);
-            COUNT.fetch_sub(1, Ordering::SeqCst);
+            drop(slot);
         };
-        if thread::Builder::new().name("a client".to_owned()).spawn(serve).is_err() {
-            COUNT.fetch_sub(1, Ordering::SeqCst);
-        }
+        drop(thread::Builder::new().name("a client".to_owned()).spawn(serve));
     }
 
     /// Serves the listener of this server on a thread of its own, until it closes the other end. While
@@ -300,6 +294,26 @@ impl RequestProxy {
     }
 }
 
+/// How many clients have a slot.
+static CLIENT_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// One of the slots for clients, which is free again however the thread ends that has it.
+struct ClientSlot;
+
+impl ClientSlot {
+    fn take() -> Option<ClientSlot> {
+        let slot = |count| (count < MAX_CLIENTS).then_some(count + 1);
+        CLIENT_COUNT.fetch_update(Ordering::SeqCst, Ordering::SeqCst, slot).ok().map(|_| ClientSlot)
+    }
+}
+
+impl Drop for ClientSlot {
+    fn drop(&mut self) {
+        let count = CLIENT_COUNT.fetch_sub(1, Ordering::SeqCst);
+        debug_assert_ne!(count, 0, "a slot was taken");
+    }
+}
+
 fn reader(stream: &LocalStream) -> io::Result<BufReader<&LocalStream>> {
     stream.set_read_timeout(Some(CLIENT_WAIT))?;
     stream.set_write_timeout(Some(CLIENT_WAIT))?;
@@ -309,4 +323,25 @@ fn reader(stream: &LocalStream) -> io::Result<BufReader<&LocalStream>> {
 /// A request or a reply of our own.
 fn said(words: &impl Serialize) -> String {
     serde_json::to_string(words).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_free_again_after_a_panic_and_there_are_no_more_than_there_are() {
+        let slots: Vec<ClientSlot> = std::iter::from_fn(ClientSlot::take).collect();
+        assert_eq!(slots.len(), MAX_CLIENTS);
+        drop(slots);
+        for _ in 0..=MAX_CLIENTS {
+            let slot = ClientSlot::take().expect("the one before was given back");
+            let serve = move || {
+                let _slot = slot;
+                panic!("on purpose");
+            };
+            let thread = thread::Builder::new().spawn(serve).expect("a test may start a thread");
+            assert!(thread.join().is_err());
+        }
+    }
 }

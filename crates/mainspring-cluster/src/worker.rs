@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_job::WorkerLabel;
-use mainspring_postgres::{Location, Member, MemberState};
+use mainspring_postgres::{Location, Member};
 use mainspring_server::error::Error;
-use mainspring_server::log::{Log, Style};
+use mainspring_server::log::Log;
 use mainspring_server::server::Stopping;
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::worker::{WorkerLoop, WorkerStop, link};
@@ -37,31 +37,6 @@ const _: () =
 const END_WAIT: Duration = Duration::from_secs(6);
 
 const _: () = assert!(LEAVE_WAIT.as_secs() < END_WAIT.as_secs(), "the thread that leaves is waited for");
-
-/// What a worker is.
-#[derive(Debug)]
-pub struct WorkerConfig {
-    /// The process, as the store's identity names it.
-    pub server: String,
-    /// For people.
-    pub name: String,
-    /// Its machine.
-    pub host: String,
-    /// Where people find it.
-    pub address: String,
-    /// What it has beside what its execution has.
-    pub labels: Vec<(WorkerLabel, u32)>,
-    /// Where what its runs write is kept.
-    pub outputs: PathBuf,
-    /// Where its log goes,
-    pub log: File,
-    /// and how.
-    pub style: Style,
-    /// How long its lease lasts: [`WORKER_LEASE`].
-    pub lasts: Duration,
-    /// What its renewals read, for the server's [`Candidate`](super::candidate::Candidate).
-    pub lease_cache: Arc<LeaseCache>,
-}
 
 /// The labels of a server: these, and its machine as `host` and, unless `name` is among them, as that.
 pub fn labels_of(host: &str, given: Vec<WorkerLabel>) -> Vec<(WorkerLabel, u32)> {
@@ -84,29 +59,20 @@ pub struct RunningWorker {
 }
 
 impl RunningWorker {
-    /// Starts it. It joins as soon as the database answers.
+    /// Starts it. It joins as soon as the database answers. What its runs write is kept in `outputs`.
     ///
     /// # Errors
     /// When the operating system gives no thread.
-    pub fn start(
+    pub(crate) fn start(
         location: &Location,
-        config: WorkerConfig,
+        member: Member,
+        outputs: PathBuf,
+        log: Log<File>,
+        lease_cache: Arc<LeaseCache>,
         execution: Box<dyn Execution>,
     ) -> Result<RunningWorker, Error> {
         let setup = |source: io::Error| Error::Setup { what: "a thread for the worker", source };
-        let WorkerConfig { server, name, host, address, labels, outputs, log, style, lasts, lease_cache } =
-            config;
-        let labels = execution.labels().into_iter().chain(labels).collect();
-        let state = MemberState {
-            labels,
-            capacity: execution.capacity(),
-            ahead: execution.ahead(),
-            ..MemberState::default()
-        };
-        let log = Log::new(log).in_style(style).of_worker(&name);
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        let member = Member { server, name, host, address, version, state };
-        let (of_loop, of_membership) = link(lasts).map_err(setup)?;
+        let (of_loop, of_membership) = link(WORKER_LEASE).map_err(setup)?;
         let membership = Membership::new(location, member, of_membership, outputs.clone(), lease_cache)
             .map_err(Error::Store)?;
         let waker = membership.waker();

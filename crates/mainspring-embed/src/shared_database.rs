@@ -196,9 +196,9 @@ impl Tenure {
     /// Starts what carries runs out here, for any planner.
     fn begin_work(&self, labels: Vec<WorkerLabel>) -> Result<RunningWorker, Error> {
         let log = self.parts.log_file().map_err(setup("the log"))?;
-        let config = self.candidate.worker(labels, self.folder.data.output(), log, Style::default());
         let handlers = self.parts.handlers(self.client.clone())?;
-        RunningWorker::start(self.candidate.location(), config, handlers).map_err(Error::open)
+        let outputs = self.folder.data.output();
+        self.candidate.start_worker(labels, outputs, (log, Style::default()), handlers).map_err(Error::open)
     }
 
     /// What runs here is told to stop, and has the time that the program gives it.

@@ -82,7 +82,7 @@ const ROWS: [Row; 12] = [
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back. By 85, as the stores by
     // 22: a candidate asks when the lease has run out, and tables are vacuumed after many ends.
-    Row { crates: &["mainspring-cluster"], lines: 2_002, goal: 1_800, assertions: 99 },
+    Row { crates: &["mainspring-cluster"], lines: 1_993, goal: 1_800, assertions: 99 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
     Row { crates: &["mainspring-web"], lines: 7_853, goal: 4_900, assertions: 127 },

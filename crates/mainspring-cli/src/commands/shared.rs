@@ -115,8 +115,8 @@ pub(super) fn serve(
         candidate.never_plans();
     }
     let log = standard_output().map_err(|source| Error::Setup { what: "the log", source })?;
-    let config = candidate.worker(labels, data.output(), log, style);
-    let worker = execution.map(|execution| RunningWorker::start(location, config, execution)).transpose()?;
+    let start = |execution| candidate.start_worker(labels, data.output(), (log, style), execution);
+    let worker = execution.map(start).transpose()?;
     let mut http_listener = HttpListener::default();
     let ended = plan(&mut candidate, data, style, handed, &mut http_listener, stand, serving);
     http_listener.finish();
