@@ -172,6 +172,14 @@ fn commands() -> BTreeMap<String, clap::Command> {
     all
 }
 
+#[test]
+fn every_argument_has_a_help_text() {
+    for (name, command) in commands() {
+        let mute = command.get_arguments().find(|arg| !arg.is_hide_set() && arg.get_help().is_none());
+        assert!(mute.is_none(), "{name}: {mute:?}");
+    }
+}
+
 /// Whether any text will do, as far as the command line is concerned.
 fn takes_anything(arg: &Arg) -> bool {
     let kind = arg.get_value_parser().type_id();

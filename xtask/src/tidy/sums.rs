@@ -92,7 +92,7 @@ const ROWS: [Row; 12] = [
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
     Row { crates: &["mainspring-embed"], lines: 4_526, goal: 2_600, assertions: 28 },
-    Row { crates: &["mainspring-cli"], lines: 6_797, goal: 5_600, assertions: 74 },
+    Row { crates: &["mainspring-cli"], lines: 6_767, goal: 5_600, assertions: 74 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.
@@ -100,7 +100,7 @@ const ROWS: [Row; 12] = [
     // The library of jobs and the program are compiled for macOS, with a compiler of C for it. A provider of
     // identities is installed from npm. By 11: the same for Linux on ARM.
     // By 31: what breaks callers is named by cargo-semver-checks.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_389, goal: 7_000, assertions: 39 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_346, goal: 7_000, assertions: 39 },
 ];
 
 /// Checks every row, and that each crate is in one.

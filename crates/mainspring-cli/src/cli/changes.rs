@@ -6,6 +6,8 @@
 //!
 //! Source: the conventions of <https://clig.dev>; `at` and `every` after at(1) and watch(1).
 
+#![expect(missing_docs, reason = "clap would take the text of a group for that of the help")]
+
 use clap::{Args, Subcommand};
 use mainspring_job::JobName;
 
@@ -32,7 +34,6 @@ pub struct RunArgs {
     #[arg(long)]
     pub wait: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -67,7 +68,6 @@ pub struct AtArgs {
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -93,7 +93,6 @@ pub struct EveryArgs {
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -101,7 +100,6 @@ pub struct EveryArgs {
 #[derive(Debug, Args)]
 pub struct PauseArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub scope: ScopeArgs,
     /// Goes on by itself at this time
     #[arg(long, value_name = "TIME|+DURATION", value_parser = parse_moment)]
@@ -121,7 +119,6 @@ pub struct ScopeArgs {
     #[arg(long, conflicts_with = "job")]
     pub all: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -132,7 +129,6 @@ pub struct CancelArgs {
     #[arg(value_name = "RUN|JOB")]
     pub of: String,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -145,7 +141,6 @@ pub struct RemoveArgs {
     #[arg(long)]
     pub drop_history: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -167,7 +162,6 @@ pub struct BackfillArgs {
     #[arg(long)]
     pub wait: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -180,7 +174,6 @@ pub struct RewindArgs {
     #[arg(long, short)]
     pub yes: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -205,7 +198,6 @@ pub struct DeadArgs {
     #[arg(long, conflicts_with = "run")]
     pub all: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -216,7 +208,6 @@ pub struct ApplyArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub format: FormatArgs,
     /// Shows what would change, and changes nothing
     #[arg(long)]
@@ -225,6 +216,5 @@ pub struct ApplyArgs {
     #[arg(long)]
     pub prune: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }

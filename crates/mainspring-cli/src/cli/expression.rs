@@ -6,6 +6,8 @@
 //!
 //! Source: the choices are those of `mainspring-cron`.
 
+#![expect(missing_docs, reason = "clap would take the text of a group for that of the help")]
+
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
@@ -57,10 +59,8 @@ pub struct ZoneArgs {
 #[derive(Debug, Args)]
 pub struct NextArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub expression: ExpressionArgs,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub zone: ZoneArgs,
     /// How many times to print [default: 10, or with --until all]
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_TIMES)))]
@@ -75,10 +75,8 @@ pub struct NextArgs {
     #[arg(long = "in", value_name = "FILE")]
     pub files: Vec<String>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub format: FormatArgs,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub data: DataArgs,
 }
 
@@ -86,10 +84,8 @@ pub struct NextArgs {
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub expression: ExpressionArgs,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub zone: ZoneArgs,
 }
 
@@ -97,7 +93,6 @@ pub struct ExplainArgs {
 #[derive(Debug, Args)]
 pub struct TranslateArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub expression: ExpressionArgs,
     /// The language to write it in
     #[arg(long, value_name = "DIALECT", value_parser = languages())]

@@ -6,6 +6,8 @@
 //!
 //! Source: the conventions of <https://clig.dev>.
 
+#![expect(missing_docs, reason = "clap would take the text of a group for that of the help")]
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -46,7 +48,6 @@ impl DataArgs {
 #[derive(Clone, Debug, Args)]
 pub struct ServerArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub data: DataArgs,
     /// Asks a server elsewhere by its HTTP API, such as https://host/mainspring/
     #[arg(long, value_name = "URL", value_parser = parse_url, requires = "token_file", conflicts_with = "data")]
@@ -72,7 +73,6 @@ impl ServerArgs {
 #[derive(Clone, Debug, Args)]
 pub struct AskArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub server: ServerArgs,
     /// Prints JSON: one document
     #[arg(long)]
@@ -95,7 +95,6 @@ pub struct ServeArgs {
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub data: DataArgs,
     /// Waits until the data directory is free, then takes over
     #[arg(long)]
@@ -122,7 +121,6 @@ pub struct ServeArgs {
     #[arg(long, conflicts_with = "standby")]
     pub memory: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub format: FormatArgs,
     /// Serves what cron does: /etc/crontab, /etc/cron.d and the users' crontabs, or those below ROOT
     #[arg(long, value_name = "ROOT", num_args = 0..=1, require_equals = true, default_missing_value = "/")]
@@ -155,7 +153,6 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_CONNECTION_RATE)]
     pub max_connection_changes: u32,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub listen: ListenArgs,
 }
 
@@ -195,7 +192,6 @@ fn running_max() -> impl TypedValueParser<Value = u32> {
 #[derive(Debug, Args)]
 pub struct TopArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub server: ServerArgs,
     /// Shows times in UTC instead of the system's zone
     #[arg(long)]
@@ -209,7 +205,6 @@ pub struct ExportArgs {
     #[arg(long)]
     pub history: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub server: ServerArgs,
 }
 

@@ -6,6 +6,8 @@
 //!
 //! Source: the conventions of <https://clig.dev>.
 
+#![expect(missing_docs, reason = "clap would take the text of a group for that of the help")]
+
 use clap::{Args, Subcommand};
 use mainspring_job::JobName;
 use mainspring_web::scope::Scope;
@@ -19,7 +21,6 @@ pub struct OpenArgs {
     #[arg(long)]
     pub print: bool,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -38,7 +39,6 @@ pub enum TokenCommand {
 #[derive(Debug, Args)]
 pub struct TokenListArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub data: DataArgs,
     /// Prints JSON: one document
     #[arg(long)]
@@ -54,7 +54,6 @@ pub struct TokenAddArgs {
     #[arg(long)]
     pub scope: Scope,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub data: DataArgs,
 }
 
@@ -64,6 +63,5 @@ pub struct TokenRemoveArgs {
     /// Whose it is
     pub name: String,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub data: DataArgs,
 }

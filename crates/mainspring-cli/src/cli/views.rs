@@ -6,6 +6,8 @@
 //!
 //! Source: the conventions of <https://clig.dev>.
 
+#![expect(missing_docs, reason = "clap would take the text of a group for that of the help")]
+
 use clap::Args;
 use mainspring_job::RunState;
 
@@ -25,7 +27,6 @@ pub struct ListArgs {
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub count: u32,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -38,7 +39,6 @@ pub struct JobArgs {
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub count: Option<u32>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -69,7 +69,6 @@ pub struct HistoryArgs {
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub count: u32,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -89,7 +88,6 @@ pub struct AuditArgs {
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub count: u32,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
 
@@ -106,6 +104,5 @@ pub struct LogsArgs {
     #[arg(short = 'n', long)]
     pub count: Option<u32>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
 }
