@@ -30,7 +30,7 @@ use crate::program::{conclude, succeed};
 use crate::{cross, skips, targets};
 
 /// What of the timers needs no operating system.
-pub(crate) const TIMER_FEATURES: &str = "calendar,channel,report,serde";
+const TIMER_FEATURES: &str = "calendar,channel,report,serde";
 
 /// What a program may ask for of the library of jobs.
 const LIBRARY_FEATURES: &str = "page,postgres,tower-03,tracing";

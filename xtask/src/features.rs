@@ -7,8 +7,8 @@
 //! `mainspring-embed` is checked with them: alone it has neither a page nor a store. So is the program
 //! without its page and API. The C that they stand on is compiled with the tests, and not here.
 //!
-//! A library whose manifest names an older Rust than the gate's is checked by that, with the features that
-//! are ours alone: those for others need what has an oldest Rust of its own. rustup brings it.
+//! A library whose manifest names an older Rust than the gate's is checked by that, with all features. rustup
+//! brings it.
 //!
 //! Cost: a check of what the libraries stand on, in a folder of its own, then seconds for each feature and
 //! for the older Rust.
@@ -20,7 +20,6 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::bare::TIMER_FEATURES;
 use crate::program::{conclude, is_there, succeed};
 use crate::publish::LIBRARIES;
 use crate::{cross, skips, wheels};
@@ -62,8 +61,7 @@ fn check_oldest(root: &Path, program: &Path) -> Result<(), String> {
         return skips::skip(OLDEST, "rustup is not installed");
     }
     let mut hack = Command::new(program);
-    hack.args(["hack", "check", "--quiet", "--rust-version", "--lib"]);
-    hack.args(["--ignore-unknown-features", "--features", TIMER_FEATURES]);
+    hack.args(["hack", "check", "--quiet", "--rust-version", "--all-features", "--lib"]);
     hack.args(LIBRARIES.iter().flat_map(|library| ["-p", library]));
     succeed(hack.env("CARGO_TARGET_DIR", root.join(FOLDER)).current_dir(root))
 }

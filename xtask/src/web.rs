@@ -41,12 +41,11 @@ pub fn contract(root: &Path, arguments: &[&str]) -> ExitCode {
     let script = |name| Command::new(root.join(FOLDER).join(name));
     conclude(program(root, build).and_then(|program| {
         succeed(script("contract").arg(&program).args(options))?;
-        let mut clients = script("clients");
-        clients.arg(&program);
-        if build == Build::Tested {
-            clients.args(QUICK_CLIENTS);
+        if !options.is_empty() {
+            return Ok(());
         }
-        if options.is_empty() { succeed(&mut clients) } else { Ok(()) }
+        let languages: &[&str] = if build == Build::Tested { &QUICK_CLIENTS } else { &[] };
+        succeed(script("clients").arg(&program).args(languages))
     }))
 }
 

@@ -150,12 +150,10 @@ fn a_port_that_nothing_would_listen_on_is_refused() {
     let port = || TcpListener::bind("127.0.0.1:0").unwrap();
     let running = serve(port(), "http", HANDS_OVER, &["--data", &data, &jobs]);
     refuses(running, 2, "nothing here listens there");
-    {
-        let args = ["--listen=systemd:page", "--data", &data, &jobs];
-        refuses(serve(port(), "http", HANDS_OVER, &args), 2, "(`http`), and nothing here listens there");
-        let none = "exec </dev/null";
-        refuses(serve(port(), "", none, &["--listen=systemd", "--data", &data, &jobs]), 2, "no such socket");
-    }
+    let args = ["--listen=systemd:page", "--data", &data, &jobs];
+    refuses(serve(port(), "http", HANDS_OVER, &args), 2, "(`http`), and nothing here listens there");
+    let none = "exec </dev/null";
+    refuses(serve(port(), "", none, &["--listen=systemd", "--data", &data, &jobs]), 2, "no such socket");
     let _ = fs::remove_dir_all(&folder);
 }
 

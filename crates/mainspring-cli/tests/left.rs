@@ -14,7 +14,7 @@ use crate::database::Database;
 use crate::program::comes_true;
 use crate::test_server::write;
 
-/// Far beyond what is waited for: each question takes some milliseconds.
+/// Far beyond what is waited for.
 const MAX_TRIES: u32 = 3_000;
 
 /// Two more jobs, which read a word, write more than a pipe holds, and leave a file with the word behind.
@@ -39,11 +39,6 @@ impl Drop for Leftover {
             let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
         }
     }
-}
-
-/// Waits until that is so.
-fn until_so(is_so: impl Fn() -> bool, what: &str) {
-    assert!(comes_true(MAX_TRIES, is_so), "{what}");
 }
 
 #[test]
@@ -80,7 +75,7 @@ fn a_worker_that_is_cut_off_ends_what_runs_but_for_what_says_that_it_may_run_twi
     // Its first server reads what it writes, though it keeps nothing of it.
     fs::write(folder.join("free.go"), "went\n").unwrap();
     let done = || fs::read_to_string(folder.join("free.done")).unwrap_or_default();
-    until_so(|| done() == "went\n", "it goes on to its end");
+    assert!(comes_true(MAX_TRIES, || done() == "went\n"), "it goes on to its end");
     // A stop in good order ends it as any other.
     let mut other = Member::worker(&folder, "other", &database);
     one.says(&["run", "free"], "free@");
@@ -164,7 +159,7 @@ fn what_may_run_twice_outlives_a_stopped_worker_and_a_killed_one_only_if_it_says
     worker.running.signal(Signal::SIGKILL);
     assert_eq!(worker.running.end().0.code(), None);
     // The keeper ends all of a group, and not the program alone.
-    until_so(|| bound.map(is_gone) == [true; 2], "it ends with its server");
+    assert!(comes_true(MAX_TRIES, || bound.map(is_gone) == [true; 2]), "it ends with its server");
     assert_eq!(free.map(is_gone), [false; 2], "it says that it may outlive its server");
     assert_eq!(one.running.stop().0.code(), Some(0));
     assert_eq!(started_twice(&database), "0");

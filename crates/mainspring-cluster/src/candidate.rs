@@ -23,7 +23,7 @@ use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
 use mainspring_postgres::{Identity, Location, Member, MemberState, PostgresStore};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::log::{Log, Style};
+use mainspring_server::log::Log;
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::Caller;
@@ -118,7 +118,8 @@ impl Candidate {
         &self.identity.server
     }
 
-    /// Starts this server's worker, with these labels beside those that each has.
+    /// Starts this server's worker, with these labels beside those that each has. What its runs write is kept
+    /// in `outputs`.
     ///
     /// # Errors
     /// When the operating system gives no thread.
@@ -126,7 +127,7 @@ impl Candidate {
         &self,
         given: Vec<WorkerLabel>,
         outputs: PathBuf,
-        (log, style): (File, Style),
+        log: Log<File>,
         execution: Box<dyn Execution>,
     ) -> Result<RunningWorker, Error> {
         let host = host_name();
@@ -138,7 +139,7 @@ impl Candidate {
         };
         let Identity { server, address, .. } = self.identity.clone();
         let name = self.owner.name.clone();
-        let log = Log::new(log).in_style(style).of_worker(&name);
+        let log = log.of_worker(&name);
         let member =
             Member { server, name, host, address, version: env!("CARGO_PKG_VERSION").to_owned(), state };
         let lease_cache = Arc::clone(&self.lease_cache);

@@ -27,7 +27,7 @@ use mainspring_job::{Lease, StoreError, WorkerLabel};
 use mainspring_postgres::{Inbox, Location, PostgresReader};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
-use mainspring_server::log::Style;
+use mainspring_server::log::{Log, Style};
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::login_codes::random_text;
 use mainspring_server::server::program_calls::{Caller, calls};
@@ -198,7 +198,7 @@ impl Tenure {
         let log = self.parts.log_file().map_err(setup("the log"))?;
         let handlers = self.parts.handlers(self.client.clone())?;
         let outputs = self.folder.data.output();
-        self.candidate.start_worker(labels, outputs, (log, Style::default()), handlers).map_err(Error::open)
+        self.candidate.start_worker(labels, outputs, Log::new(log), handlers).map_err(Error::open)
     }
 
     /// What runs here is told to stop, and has the time that the program gives it.

@@ -97,7 +97,7 @@ const ROWS: [Row; 12] = [
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.
     // The surface of a library names no type of a crate that is internal. A program has diesel on PostgreSQL.
-    // The library of jobs and the program are compiled for macOS, with a compiler of C for it. A provider of
+    // The library of jobs and the program are compiled for macOS. A provider of
     // identities is installed from npm. By 11: the same for Linux on ARM.
     // By 31: what breaks callers is named by cargo-semver-checks.
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_346, goal: 7_000, assertions: 39 },

@@ -28,7 +28,7 @@ use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::log::Style;
+use mainspring_server::log::{Log, Style};
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
@@ -114,8 +114,8 @@ pub(super) fn serve(
     if !plans {
         candidate.never_plans();
     }
-    let log = standard_output().map_err(|source| Error::Setup { what: "the log", source })?;
-    let start = |execution| candidate.start_worker(labels, data.output(), (log, style), execution);
+    let log = standard_output().map(Log::new).map_err(|source| Error::Setup { what: "the log", source })?;
+    let start = |execution| candidate.start_worker(labels, data.output(), log.in_style(style), execution);
     let worker = execution.map(start).transpose()?;
     let mut http_listener = HttpListener::default();
     let ended = plan(&mut candidate, data, style, handed, &mut http_listener, stand, serving);

@@ -3,8 +3,8 @@
 //   MAINSPRING=target/release/mainspring node tests/soak.js [SECONDS]      half an hour if nothing else is said
 //
 // In each round one browser signs in, follows what happens and looks at a page, the next in each round, and three
-// load the page and go, while a job runs each second. What the server has after the first tenth of the time is what it may have at the
-// end, and a little more: an allocator keeps pieces.
+// load the page and go, while a job runs each second. What the server has after the first tenth of the time is what it
+// may have at the end, and a little more: an allocator keeps pieces.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";

@@ -48,7 +48,7 @@ test("hostile addresses show words", { skip }, () =>
   })
 );
 
-// The other tests of `looks` and of this folder go through every page, and each of them fails by this.
+// `looks` goes through every page. These show that what is wrong there fails a test.
 for (const [what, said] of /** @type {const} */ ([
   ["breaks the policy of the page", /policy: img-src/],
   ["asks another host", /asked of another host: http:\/\/127\.0\.0\.2/]
