@@ -76,3 +76,26 @@ pub(super) fn constant<'a>(source: &'a Source, name: &str) -> Option<&'a syn::It
         _ => None,
     })
 }
+
+/// The elements of a constant that is a literal array, by its file below `crates` and its name.
+pub(super) fn list<'a>(sources: &'a [Source], path: &str, name: &str) -> Vec<&'a syn::Expr> {
+    let source = file(sources, &format!("crates/{path}"));
+    source.and_then(|source| constant(source, name)).map(|found| elements(&found.expr)).unwrap_or_default()
+}
+
+/// The field of this name of a literal struct.
+pub(super) fn field<'a>(row: &'a syn::ExprStruct, name: &str) -> Option<&'a syn::Expr> {
+    let is_it =
+        |field: &&syn::FieldValue| matches!(&field.member, syn::Member::Named(found) if found == name);
+    row.fields.iter().find(is_it).map(|field| &field.expr)
+}
+
+/// The last name of a path.
+pub(super) fn last_name(path: &syn::Expr) -> String {
+    match path {
+        syn::Expr::Path(path) => {
+            path.path.segments.last().map(|name| name.ident.to_string()).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}

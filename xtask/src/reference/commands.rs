@@ -39,9 +39,7 @@ pub(super) fn text(sources: &[Source]) -> String {
             }
         }
     }
-    let mut table =
-        "`mainspring help COMMAND` has examples and exit codes.\n\n| command | does |\n|---|---|\n"
-            .to_owned();
+    let mut table = "| command | does |\n|---|---|\n".to_owned();
     let mut options = String::new();
     for variant in commands.iter().flat_map(|item| &item.variants) {
         let name = kebab(&variant.ident.to_string());
@@ -63,7 +61,9 @@ fn add_command(
     table: &mut String,
     options: &mut String,
 ) {
-    let _ = writeln!(table, "| `{name}` | {} |", first_sentence(&doc_of(&variant.attrs)));
+    let says = doc_of(&variant.attrs);
+    assert!(!says.is_empty(), "{name}: it is said what it does");
+    let _ = writeln!(table, "| `{name}` | {} |", first_sentence(&says));
     let mut rows = String::new();
     for field in &variant.fields {
         add_rows(structs, &type_name(&field.ty), &mut rows);
@@ -93,7 +93,9 @@ fn add_rows(structs: &Structs<'_>, name: &str, rows: &mut String) {
             (true, None) => format!("--{}", given.unwrap_or(&option)),
             (false, value) => value.map_or_else(|| option.to_uppercase(), str::to_owned),
         };
-        let _ = writeln!(rows, "| `{shown}` | {} |", doc_of(&field.attrs));
+        let says = doc_of(&field.attrs);
+        assert!(!says.is_empty(), "{name}: it is said what {shown} is");
+        let _ = writeln!(rows, "| `{shown}` | {says} |");
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! Cost: one pass over the variants.
 
-use super::code::{constant, doc_of, elements, file, string_of, text_of};
+use super::code::{constant, doc_of, elements, file, list, string_of, text_of};
 use crate::tidy::Source;
 
 /// Where the forms of values are.
@@ -28,7 +28,10 @@ pub(super) fn value(sources: &[Source], source: &Source, form: &syn::Expr) -> Op
     for limit in call.args.iter().skip(1) {
         value = format!("{value}: {}", words(sources, &text_of(source, limit)));
     }
-    Some(value)
+    let limits =
+        list(sources, "mainspring-action/src/names.rs", "LIMIT_NAMES").into_iter().filter_map(string_of);
+    let limits: Vec<String> = limits.map(|name| format!("`{name}`")).collect();
+    Some(value.replace("`LIMIT_NAMES`", &limits.join(", ")))
 }
 
 /// A limit in words: `-20..=19`, the value of a constant, or the words of a type.

@@ -1,26 +1,20 @@
-//! The page of the keys of job files: the tables of the code, and [`SECTIONS`].
+//! The keys of job files: the tables of the code, and the rows of the page for what these do not say.
+//!
+//! ```text
+//! @keys job,defaults mainspring-file/src/jobfile/timetable.rs OPTIONS
+//! | zone | a name of the IANA database | `serve --tz`, else the system's | the zone of expressions |
+//! ```
 //!
 //! A table of the code is a list of names, of calls `key("name", form, "default", "says")`, or of structs
-//! with fields of these names. What it does not say, a row of [`SECTIONS`] says. Where a key may stand in a
-//! crontab's comment is read from the code too.
+//! with fields of these names. Where a key may stand in a crontab's comment is read from the code too.
 //!
 //! Cost: one pass over the tables for each section.
 
 use std::fmt::Write;
 
-use super::code::{constant, elements, file, string_of};
+use super::code::{self, field, file, string_of};
 use super::forms;
-use super::key_rows::{KeySection, Place, SECTIONS};
-use super::notifications;
 use crate::tidy::Source;
-
-/// What stands above the tables.
-const INTRODUCTION: &str = "A job file has three tables. `[jobs.NAME]` is a job. `[defaults]` holds for each job of the file \
-     that does not say otherwise. `[groups.NAME]` has `limit`, how many runs of the group's jobs may run at once, or \
-     `rate`, how many may start in a time (`\"10/1s\"`: 1 to 10,000 in 1 ms to 24 h), or both. A table of a job, such as `env`, `secrets` or `labels`, adds to that of `[defaults]`; a policy replaces it. An \
-     unknown key is an error. Durations are texts such as `\"90s\"` and `\"1h30m\"`.\n\nA key stands in `job`, the table \
-     of a job, in `defaults`, and in `comment`, that above an entry of a crontab, with `-` for `_`; `name` stands there \
-     too.\n";
 
 /// A key as the code has it, or as the page does.
 #[derive(Default)]
@@ -31,77 +25,52 @@ struct Row {
     says: String,
 }
 
-/// The page's text.
-pub(super) fn text(sources: &[Source]) -> String {
-    let of_comment = list(sources, "mainspring-file/src/crontab/note.rs", "KEYS");
-    let is_of_comment = |key: &str| of_comment.iter().any(|word| word.key == key.replace('_', "-"));
-    let limits = list(sources, "mainspring-action/src/names.rs", "LIMIT_NAMES");
-    let limits = limits.iter().map(|name| format!("`{}`", name.key)).collect::<Vec<_>>().join(", ");
-    let mut text = INTRODUCTION.to_owned();
-    for section in SECTIONS {
-        let _ = write!(text, "\n## {}\n", section.title);
-        if !section.note.is_empty() {
-            let _ = writeln!(text, "{}\n", section.note);
-        }
-        let is_table = section.place == Place::Table;
-        text.push_str(if is_table {
-            "| key | value | default | does |\n|---|---|---|---|\n"
-        } else {
-            "| key | stands in | value | default | does |\n|---|---|---|---|---|\n"
-        });
-        for Row { key, value, default, says } in rows(sources, section) {
-            let mut places = vec!["job"];
-            if section.place == Place::JobOrDefaults || key == "webhook" {
-                places.push("defaults");
-            }
-            if is_of_comment(&key) || section.title == "Policies" {
-                places.push("comment");
-            }
-            let places = if is_table { String::new() } else { format!(" {} |", places.join(", ")) };
-            let value = value.replace("`LIMIT_NAMES`", &limits);
-            let _ = writeln!(text, "| `{key}` |{places} {value} | {default} | {says} |");
-        }
-        if section.title == "Notifications" {
-            text.push_str(&notifications::text(sources));
-        }
-    }
-    text
-}
-
-/// The keys of a section, in the order of its rows; those that have none follow.
-fn rows(sources: &[Source], section: &KeySection) -> Vec<Row> {
-    let mut found: Vec<Row> =
-        section.lists.iter().flat_map(|(path, name)| list(sources, path, name)).collect();
-    found.retain(|row| section.title != "Process" || !["run", "shell"].contains(&row.key.as_str()));
+/// The rows of the keys of a list, in the order in which the page says them; those that it does not follow.
+/// They stand in `places`, with commas between, or in a `table` of their own. `[path, name, without]` is the
+/// list, and the keys that are left out.
+pub(super) fn rows(sources: &[Source], places: &str, of: [&str; 3], said: &[String]) -> String {
+    let [path, name, without] = of;
+    let said: Vec<Vec<&str>> =
+        said.iter().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
+    let mut found = list(sources, path, name);
+    found.retain(|row| !without.split(',').any(|left_out| left_out == row.key));
     for row in &mut found {
         row.key = row.key.replace('-', "_");
-        let said = section.rows.iter().find(|(key, ..)| *key == row.key);
-        let (_, value, default, says) = said.copied().unwrap_or_default();
-        for (cell, other) in [(&mut row.default, default), (&mut row.says, says)] {
-            if cell.is_empty() {
-                other.clone_into(cell);
-            }
-        }
-        if !value.is_empty() {
-            value.clone_into(&mut row.value);
-        }
-        if section.title == "Policies" && !row.default.starts_with('`') {
-            row.default = format!("`{}`", row.default);
+        let Some(cells) = said.iter().find(|cells| cells[0] == row.key) else { continue };
+        for (cell, other) in [&mut row.value, &mut row.default, &mut row.says].into_iter().zip(&cells[1..]) {
+            (*other).clone_into(cell);
         }
     }
-    let place = |row: &Row| section.rows.iter().position(|(key, ..)| *key == row.key);
-    found.sort_by_key(|row| place(row).unwrap_or(usize::MAX));
-    found
+    for cells in &said {
+        assert!(found.iter().any(|row| row.key == cells[0]), "{path} has no key {}", cells[0]);
+    }
+    found.sort_by_key(|row| said.iter().position(|cells| cells[0] == row.key).unwrap_or(usize::MAX));
+    let of_comment = list(sources, "mainspring-file/src/crontab/note.rs", "KEYS");
+    let is_policy = places.contains("comment");
+    let mut text = String::new();
+    for Row { key, value, mut default, says } in found {
+        assert!(!says.is_empty(), "{path}: what {key} does is not said");
+        let is_of_comment = of_comment.iter().any(|word| word.key == key.replace('_', "-"));
+        let mut shown = places.replace(',', ", ");
+        shown.push_str(if key == "webhook" { ", defaults" } else { "" });
+        shown.push_str(if is_of_comment { ", comment" } else { "" });
+        let shown = if places == "table" { String::new() } else { format!(" {shown} |") };
+        if is_policy && !default.starts_with('`') {
+            default = format!("`{default}`");
+        }
+        let _ = writeln!(text, "| `{key}` |{shown} {value} | {default} | {says} |");
+    }
+    text
 }
 
 /// The rows of a list in the code: a constant, or a variable of a function.
 fn list(sources: &[Source], path: &str, name: &str) -> Vec<Row> {
     let Some(source) = file(sources, &format!("crates/{path}")) else { return Vec::new() };
-    if let Some(constant) = constant(source, name) {
-        return elements(&constant.expr)
-            .into_iter()
-            .filter_map(|element| row(sources, source, element))
-            .collect();
+    let elements = code::list(sources, path, name);
+    if !elements.is_empty() {
+        let rows: Vec<Row> = elements.iter().filter_map(|element| row(sources, source, element)).collect();
+        assert_eq!(rows.len(), elements.len(), "{name}: each row is read");
+        return rows;
     }
     let within = source.text.split_once(&format!("let {name} = [")).map_or("", |(_, rest)| rest);
     let words = within.split(']').next().unwrap_or_default().split(',');
@@ -122,13 +91,7 @@ fn row(sources: &[Source], source: &Source, element: &syn::Expr) -> Option<Row> 
             })
         }
         syn::Expr::Struct(row) => {
-            let text = |name: &str| {
-                let field = row
-                    .fields
-                    .iter()
-                    .find(|field| matches!(&field.member, syn::Member::Named(found) if found == name))?;
-                string_of(&field.expr)
-            };
+            let text = |name: &str| field(row, name).and_then(string_of);
             Some(Row {
                 key: text("name")?,
                 value: text("value").unwrap_or_default(),
@@ -137,25 +100,5 @@ fn row(sources: &[Source], source: &Source, element: &syn::Expr) -> Option<Row> 
             })
         }
         _ => Some(Row { key: string_of(element)?, ..Row::default() }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tidy::{sources, workspace_root};
-
-    #[test]
-    fn each_key_of_the_code_is_explained_and_each_row_has_its_key() {
-        let sources = sources(&workspace_root());
-        for section in SECTIONS {
-            let found = rows(&sources, section);
-            for row in &found {
-                assert!(!row.says.is_empty(), "{}: {} has no text", section.title, row.key);
-            }
-            for (key, ..) in section.rows {
-                assert!(found.iter().any(|row| row.key == *key), "{}: there is no key {key}", section.title);
-            }
-        }
     }
 }

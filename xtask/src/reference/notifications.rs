@@ -4,9 +4,7 @@
 //!
 //! Cost: one pass over each table.
 
-use std::fmt::Write;
-
-use super::code::{constant, elements, file, string_of, text_of};
+use super::code::{constant, elements, field, file, list, string_of, text_of};
 use crate::tidy::Source;
 
 /// A row of the code.
@@ -16,30 +14,25 @@ struct StructRow<'a> {
 }
 
 impl StructRow<'_> {
-    fn field(&self, name: &str) -> Option<&syn::Expr> {
-        let is_it =
-            |field: &&syn::FieldValue| matches!(&field.member, syn::Member::Named(found) if found == name);
-        self.of.fields.iter().find(is_it).map(|field| &field.expr)
-    }
-
     fn text(&self, name: &str) -> String {
-        self.field(name).and_then(string_of).unwrap_or_default()
+        field(self.of, name).and_then(string_of).unwrap_or_default()
     }
 
     fn texts(&self, name: &str) -> String {
-        let texts = self.field(name).map(elements).unwrap_or_default();
+        let texts = field(self.of, name).map(elements).unwrap_or_default();
         texts.into_iter().filter_map(string_of).map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ")
     }
 
     /// The value of the constant that stands there.
     fn number(&self, name: &str) -> String {
-        let constant = self.field(name).and_then(|field| constant(self.source, &text_of(self.source, field)));
+        let constant =
+            field(self.of, name).and_then(|found| constant(self.source, &text_of(self.source, found)));
         constant.map(|constant| text_of(self.source, &constant.expr)).unwrap_or_default()
     }
 
     /// What is put behind the URL.
     fn form(&self, name: &str) -> String {
-        let form = match self.field(name) {
+        let form = match field(self.of, name) {
             Some(syn::Expr::Call(call)) => call.args.first(),
             form => form,
         };
@@ -61,53 +54,45 @@ impl StructRow<'_> {
 }
 
 fn rows<'a>(sources: &'a [Source], path: &str, name: &str) -> Vec<StructRow<'a>> {
-    let Some(source) = file(sources, &format!("crates/mainspring-action/src/{path}")) else {
-        return Vec::new();
-    };
-    let all = constant(source, name).map(|constant| elements(&constant.expr)).unwrap_or_default();
+    let path = format!("mainspring-action/src/{path}");
+    let Some(source) = file(sources, &format!("crates/{path}")) else { return Vec::new() };
     let row = |element: &'a syn::Expr| match element {
         syn::Expr::Struct(of) => Some(StructRow { source, of }),
         _ => None,
     };
-    all.into_iter().filter_map(row).collect()
+    let all = list(sources, &path, name);
+    let rows: Vec<StructRow<'_>> = all.iter().copied().filter_map(row).collect();
+    assert_eq!(rows.len(), all.len(), "{name}: each row is read");
+    rows
 }
 
-/// The text behind the keys.
-pub(super) fn text(sources: &[Source]) -> String {
-    let mut text = "\n### Facts\nA notification has these facts: as fields of a JSON object, as `NOTIFY_EVENT` and so on in the \
-         environment of a line for a shell (but for `text`), and as `{event}` and so on in `url`, `headers` and `body` of a \
-         table. In a `body` that begins with `{` or `[` each stands as in a string of JSON.\n\n| fact | is |\n|---|---|\n"
-        .to_owned();
-    for row in rows(sources, "notification.rs", "FACTS") {
-        let _ = writeln!(text, "| `{}` | {} |", row.text("name"), row.text("says"));
-    }
-    text.push_str(
-        "\n### Receivers\nThe kind of a URL is known by its host, and said of another by `kind` or by a prefix, as in \
-         `slack:https://chat.example.com/hooks/1`. Each gets the last lines of the output that fit. The header `Retry-After` of \
-         an answer is obeyed.\n\n| kind | hosts | gets | at most | output, bytes | source |\n|---|---|---|---|---|---|\n",
-    );
-    for row in rows(sources, "receiver.rs", "RECEIVERS") {
+/// The facts of a notification.
+pub(super) fn facts(sources: &[Source]) -> String {
+    let row = |row: StructRow<'_>| format!("| `{}` | {} |\n", row.text("name"), row.text("says"));
+    rows(sources, "notification.rs", "FACTS").into_iter().map(row).collect()
+}
+
+/// The kinds of receivers.
+pub(super) fn receivers(sources: &[Source]) -> String {
+    let row = |row: StructRow<'_>| {
         let (name, hosts, takes) = (row.text("name"), row.texts("hosts"), row.text("takes"));
         let (limit, unit) = (row.number("limit"), row.text("unit"));
         let (output, link) = (row.number("output_bytes"), row.link());
-        let _ = writeln!(text, "| `{name}` | {hosts} | {takes} | {limit} {unit} | {output} | {link} |");
-    }
-    text.push_str(
-        "\n### Pings\nThe service of a `ping_url` is known by its host or its path, and said of another by a prefix, as in \
-         `cronitor:https://..`. `{rid}` is a UUID of the run, `{code}` its exit code, or the word in the table without one. \
-         A POST has the end of the output as its body. A start is pinged once for all attempts of a run and is not tried again, \
-         an end after the last attempt; the end waits for the start that is under way on the same server. A run that is \
-         cancelled has no end.\n\n| service | hosts | path | method | start | success | failure | without a code | source |\n|---|---|---|---|---|---|---|---|---|\n",
-    );
-    for row in rows(sources, "ping.rs", "SERVICES") {
+        format!("| `{name}` | {hosts} | {takes} | {limit} {unit} | {output} | {link} |\n")
+    };
+    rows(sources, "receiver.rs", "RECEIVERS").into_iter().map(row).collect()
+}
+
+/// The services that are pinged.
+pub(super) fn services(sources: &[Source]) -> String {
+    let row = |row: StructRow<'_>| {
         let (name, hosts) = (row.text("name"), row.texts("hosts"));
         let (path, method) = (row.text("path"), row.text("method"));
         let [start, success, failure] = ["start", "success", "failure"].map(|name| row.form(name));
         let (no_code, link) = (row.text("no_code"), row.link());
-        let _ = writeln!(
-            text,
-            "| `{name}` | {hosts} | {path} | {method} | {start} | {success} | {failure} | {no_code} | {link} |"
-        );
-    }
-    text
+        format!(
+            "| `{name}` | {hosts} | {path} | {method} | {start} | {success} | {failure} | {no_code} | {link} |\n"
+        )
+    };
+    rows(sources, "ping.rs", "SERVICES").into_iter().map(row).collect()
 }

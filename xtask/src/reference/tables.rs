@@ -1,18 +1,15 @@
-//! Limits, metrics and exit codes: pages with one row for each constant or element.
+//! Limits, metrics, fields of the log, tables of headers: one row for each constant or element.
 //!
 //! Cost: one pass over the items of each file. A value is shown as the code writes it.
 
 use std::fmt::Write;
 
-use super::code::{constant, doc_of, elements, file, first_sentence, string_of, text_of};
-use super::met;
+use super::code::{constant, doc_of, elements, file, first_sentence, last_name, list, string_of, text_of};
 use crate::tidy::Source;
 
-/// The limits that people meet, and each constant with `MAX` in its name, by crate.
+/// Each constant with `MAX` in its name, by crate.
 pub(super) fn limits(sources: &[Source]) -> String {
-    let mut text = met::text(sources)
-        + "\nThe other tables have each constant with `MAX` in its name. A limit that an option or a field of `Limits` \
-           (`mainspring-job`) sets has its default there.\n";
+    let mut text = String::new();
     let mut last_crate = String::new();
     let is_measurement = |source: &&Source| {
         source.is_test()
@@ -36,6 +33,7 @@ pub(super) fn limits(sources: &[Source]) -> String {
                 last_crate.clone_from(&crate_name);
             }
             let doc = doc_of(&constant.attrs);
+            assert!(!doc.is_empty(), "{name}: it is said what is limited");
             let (value, says) = (text_of(source, &constant.expr), first_sentence(&doc));
             let _ = writeln!(text, "| `{name}` | `{value}` | {says} | `{}` |", within.join("/"));
         }
@@ -45,47 +43,34 @@ pub(super) fn limits(sources: &[Source]) -> String {
 
 /// The metrics of the server.
 pub(super) fn metrics(sources: &[Source]) -> String {
-    let mut text = "Each name begins with `mainspring_`; a counter ends in `_total`.\n\n| name | kind | labels | says |\n\
-                    |---|---|---|---|\n"
-        .to_owned();
-    let rows = file(sources, "crates/mainspring-web/src/metric_rows.rs");
-    let rows = rows.and_then(|source| Some((source, constant(source, "ROWS")?)));
-    if let Some((source, rows)) = rows {
-        for row in elements(&rows.expr) {
-            let syn::Expr::Tuple(row) = row else { continue };
-            let cell = |index: usize| row.elems.get(index).and_then(string_of).unwrap_or_default();
-            let kind = row.elems.get(1).map(|kind| text_of(source, kind)).unwrap_or_default();
-            let kind = kind.trim_start_matches("Kind::").to_lowercase();
-            let _ = writeln!(text, "| `{}` | {kind} | {} | {} |", cell(0), cell(2), cell(3));
-        }
-    }
-    text
+    let row = |row: &syn::Expr| {
+        let syn::Expr::Tuple(row) = row else { return String::new() };
+        let cell = |index: usize| row.elems.get(index).and_then(string_of).unwrap_or_default();
+        let kind = row.elems.get(1).map(last_name).unwrap_or_default().to_lowercase();
+        assert!(!cell(3).is_empty(), "{}: it is said what it counts", cell(0));
+        format!("| `{}` | {kind} | {} | {} |\n", cell(0), cell(2), cell(3))
+    };
+    list(sources, "mainspring-web/src/metric_rows.rs", "ROWS").into_iter().map(row).collect()
 }
 
 /// The fields of a line of the log, and the levels.
 pub(super) fn log(sources: &[Source]) -> String {
-    let mut text = "With `serve --log json` each line is an object with these fields, as [its schema](log.schema.json) says. Where journald \
-                    reads the log it is sent the same. A field stands on each line of its kinds; on those in brackets if it \
-                    is known.\n\n| field | in the journal | value | lines | says |\n|---|---|---|---|---|\n"
-        .to_owned();
-    if let Some(source) = file(sources, "crates/mainspring-server/src/log/fields.rs")
-        && let Some(fields) = constant(source, "FIELDS")
-    {
-        for row in elements(&fields.expr) {
-            let syn::Expr::Call(row) = row else { continue };
-            let args: Vec<&syn::Expr> = row.args.iter().collect();
-            let [syn::Expr::Tuple(names), form, syn::Expr::Array(kinds), says, _] = args[..] else {
-                continue;
-            };
-            let name = |index: usize| names.elems.get(index).and_then(string_of).unwrap_or_default();
-            let form = variant_doc(source, "Form", form);
-            let [always, others] = [0, 1].map(|index| kinds.elems.get(index).map(|of| kinds_of(source, of)));
-            let others = others.filter(|others| !others.is_empty()).map(|others| format!("({others})"));
-            let lines: Vec<String> = always.filter(|of| !of.is_empty()).into_iter().chain(others).collect();
-            let (lines, says) = (lines.join(" "), string_of(says).unwrap_or_default());
-            let journal = if name(1).is_empty() { String::new() } else { format!("`{}`", name(1)) };
-            let _ = writeln!(text, "| `{}` | {journal} | {form} | {lines} | {says} |", name(0));
-        }
+    const FIELDS: &str = "mainspring-server/src/log/fields.rs";
+    let mut text = String::new();
+    let Some(source) = file(sources, &format!("crates/{FIELDS}")) else { return text };
+    for row in list(sources, FIELDS, "FIELDS") {
+        let syn::Expr::Call(row) = row else { continue };
+        let args: Vec<&syn::Expr> = row.args.iter().collect();
+        let [syn::Expr::Tuple(names), form, syn::Expr::Array(kinds), says, _] = args[..] else { continue };
+        let name = |index: usize| names.elems.get(index).and_then(string_of).unwrap_or_default();
+        let form = variant_doc(source, "Form", form);
+        let [always, others] = [0, 1].map(|index| kinds.elems.get(index).map(|of| kinds_of(source, of)));
+        let others = others.filter(|others| !others.is_empty()).map(|others| format!("({others})"));
+        let lines: Vec<String> = always.filter(|of| !of.is_empty()).into_iter().chain(others).collect();
+        let (lines, says) = (lines.join(" "), string_of(says).unwrap_or_default());
+        assert!(!says.is_empty(), "{}: it is said what it is", name(0));
+        let journal = if name(1).is_empty() { String::new() } else { format!("`{}`", name(1)) };
+        let _ = writeln!(text, "| `{}` | {journal} | {form} | {lines} | {says} |", name(0));
     }
     text
 }
@@ -108,14 +93,10 @@ fn kinds_of(source: &Source, of: &syn::Expr) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The table in the header of the exit codes.
-pub(super) fn exit_codes(sources: &[Source]) -> String {
-    let source = file(sources, "crates/mainspring-server/src/exit.rs");
+/// The table in the header of a file.
+pub(super) fn header(sources: &[Source], path: &str) -> String {
+    let source = file(sources, &format!("crates/{path}"));
     let lines = source.into_iter().flat_map(|source| source.text.lines());
     let rows = lines.filter_map(|line| line.strip_prefix("//! |"));
-    rows.fold(String::new(), |mut text, row| {
-        let row = row.replace("[`Exit::", "`").replace("`]", "`");
-        let _ = writeln!(text, "|{row}");
-        text
-    })
+    rows.map(|row| format!("|{}\n", row.replace("[`Exit::", "`").replace("`]", "`"))).collect()
 }
