@@ -458,9 +458,8 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
         "server_runs",
         "server_capacity",
     ];
-    let own = |row: &&(&str, _, _, _)| !of_cluster.contains(&row.0);
-    for (name, kind, _, _) in mainspring_web::metric_rows::ROWS.iter().filter(own) {
-        let kind = format!("{kind:?}").to_lowercase();
+    let own = |row: &[&str; 4]| !of_cluster.contains(&row[0]);
+    for [name, kind, _, _] in mainspring_web::metric_rows::rows().filter(own) {
         let told =
             format!("# TYPE mainspring_{name}{} {kind}", if kind == "counter" { "_total" } else { "" });
         assert!(metrics.lines().any(|line| line == told), "{told} is not in {metrics}");

@@ -2,7 +2,7 @@
 //! `examples/grafana-dashboard.json`.
 //!
 //! ```text
-//! ROWS of metrics ─▶ a panel each for what people look at first ─▶ examples/grafana-dashboard.json
+//! rows of metrics ─▶ a panel each for what people look at first ─▶ examples/grafana-dashboard.json
 //! ```
 //!
 //! Cost: none at run time: a test makes it.
@@ -13,7 +13,7 @@
 
 use serde_json::{Value, json};
 
-use mainspring_web::metric_rows::ROWS;
+use mainspring_web::metric_rows::rows;
 
 /// Where it is committed.
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/grafana-dashboard.json");
@@ -201,7 +201,7 @@ fn document() -> Value {
 fn names(expression: &str) -> impl Iterator<Item = &str> {
     let words = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter_map(|word| word.strip_prefix("mainspring_")).map(|name| {
-        let is_known = |name: &str| ROWS.iter().any(|row| row.0 == name);
+        let is_known = |name: &str| rows().any(|row| row[0] == name);
         let of_kind = ["_total", "_bucket"].iter().find_map(|suffix| name.strip_suffix(suffix));
         of_kind.filter(|name| is_known(name)).unwrap_or(name)
     })
@@ -209,7 +209,7 @@ fn names(expression: &str) -> impl Iterator<Item = &str> {
 
 /// What the table says of the metrics of a panel.
 fn description(expressions: &[(&str, &str)]) -> String {
-    let of = |name: &str| ROWS.iter().find(|row| row.0 == name).map(|row| row.3);
+    let of = |name: &str| rows().find(|row| row[0] == name).map(|row| row[3]);
     let found = expressions.iter().flat_map(|(expression, _)| names(expression)).filter_map(of);
     found.collect::<Vec<_>>().join(". ")
 }
@@ -218,7 +218,7 @@ fn description(expressions: &[(&str, &str)]) -> String {
 fn the_committed_dashboard_is_that_of_the_table() {
     for (title, _, _, _, expressions) in PANELS {
         for name in expressions.iter().flat_map(|(expression, _)| names(expression)) {
-            assert!(ROWS.iter().any(|row| row.0 == name), "{title}: there is no metric {name}");
+            assert!(rows().any(|row| row[0] == name), "{title}: there is no metric {name}");
         }
     }
     let text = format!("{}\n", serde_json::to_string_pretty(&document()).unwrap());

@@ -3,8 +3,10 @@
 //! Cost: one pass over the items of each file. A value is shown as the code writes it.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
-use super::code::{constant, doc_of, elements, file, first_sentence, last_name, list, string_of, text_of};
+use super::code::{constant, doc_of, elements, file, first_sentence, list, string_of, text_of};
 use crate::tidy::Source;
 
 /// Each constant with `MAX` in its name, by crate.
@@ -41,16 +43,11 @@ pub(super) fn limits(sources: &[Source]) -> String {
     text
 }
 
-/// The metrics of the server.
-pub(super) fn metrics(sources: &[Source]) -> String {
-    let row = |row: &syn::Expr| {
-        let syn::Expr::Tuple(row) = row else { return String::new() };
-        let cell = |index: usize| row.elems.get(index).and_then(string_of).unwrap_or_default();
-        let kind = row.elems.get(1).map(last_name).unwrap_or_default().to_lowercase();
-        assert!(!cell(3).is_empty(), "{}: it is said what it counts", cell(0));
-        format!("| `{}` | {kind} | {} | {} |\n", cell(0), cell(2), cell(3))
-    };
-    list(sources, "mainspring-web/src/metric_rows.rs", "ROWS").into_iter().map(row).collect()
+/// The rows of a text whose cells have ` | ` between them.
+pub(super) fn rows_of_text(root: &Path, path: &str) -> String {
+    let text = fs::read_to_string(root.join("crates").join(path)).unwrap_or_default();
+    let row = |row: &str| row.split_once(" | ").map(|(name, cells)| format!("| `{name}` | {cells} |\n"));
+    text.lines().filter_map(row).collect()
 }
 
 /// The fields of a line of the log, and the levels.

@@ -85,7 +85,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-cluster"], lines: 1_993, goal: 1_800, assertions: 99 },
     // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
     // have two formats.
-    Row { crates: &["mainspring-web"], lines: 7_853, goal: 4_900, assertions: 127 },
+    Row { crates: &["mainspring-web"], lines: 7_719, goal: 4_900, assertions: 127 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of
@@ -100,7 +100,7 @@ const ROWS: [Row; 12] = [
     // The library of jobs and the program are compiled for macOS. A provider of
     // identities is installed from npm. By 11: the same for Linux on ARM.
     // By 31: what breaks callers is named by cargo-semver-checks.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 10_881, goal: 7_000, assertions: 56 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 10_878, goal: 7_000, assertions: 55 },
 ];
 
 /// Checks every row, and that each crate is in one.
