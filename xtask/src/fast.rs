@@ -21,9 +21,10 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::program::{conclude, succeed};
 use crate::tidy;
-use crate::tidy::manifests::dependency_names;
 
 /// All of it ends within this time, if the tests take as long as they did the last time.
 const BUDGET: Duration = Duration::from_secs(115);
@@ -64,6 +65,8 @@ fn check(root: &Path, base: Option<&str>) -> Result<(), String> {
     let (base, files) = changed_files(root, base)?;
     let (changed, outside) = touched(&members, &files);
     let above = above(&members, &changed);
+    assert!(!members.is_empty(), "a check of nothing is green");
+    debug_assert!(above.iter().all(|name| !changed.contains(name)), "a crate is tested once");
     println!("== {} files changed since {base}", files.len());
     println!("== changed: {}; depend on it: {}", list(&changed), list(&above));
     for (name, arguments) in [
@@ -174,57 +177,38 @@ fn above(members: &BTreeMap<String, Member>, changed: &[String]) -> Vec<String> 
     found.split_off(changed.len())
 }
 
-/// The members of the workspace by their names.
+/// The members of the workspace by their names, as cargo tells them.
 fn members(root: &Path) -> Result<BTreeMap<String, Member>, String> {
-    let told = |error: std::io::Error| format!("the crates cannot be read: {error}");
-    let mut folders = vec!["xtask".to_owned()];
-    for entry in fs::read_dir(root.join("crates")).map_err(told)? {
-        folders.push(format!("crates/{}", entry.map_err(told)?.file_name().to_string_lossy()));
-    }
+    let told = asked(root, "cargo", &["metadata", "--no-deps", "--offline", "--format-version=1"])?;
+    let told: Value = serde_json::from_str(&told).map_err(|error| format!("cargo metadata: {error}"))?;
+    let list = |of: &Value, name: &str| of[name].as_array().cloned().unwrap_or_default();
+    let text = |of: &Value| of.as_str().unwrap_or_default().to_owned();
     let mut found = BTreeMap::new();
-    for folder in folders {
-        let path = root.join(&folder);
-        let Ok(manifest) = fs::read_to_string(path.join("Cargo.toml")) else { continue };
-        let name = folder.rsplit('/').next().unwrap_or_default().to_owned();
-        let needs = dependency_names(&manifest).into_iter().map(|name| name.replace('_', "-"));
-        let needs = needs.filter(|need| *need != name && need.starts_with("mainspring")).collect();
-        let lib = path.join("src/lib.rs").is_file().then(|| "--lib".to_owned());
-        let bins = path.join("src/main.rs").is_file().then(|| "--bins".to_owned());
-        let tests = test_names(&path, &manifest).into_iter().map(|name| format!("--test {name}"));
-        let binaries = lib.into_iter().chain(bins).chain(tests).collect();
-        found.insert(name, Member { folder, needs, binaries });
+    for package in list(&told, "packages") {
+        let manifest = text(&package["manifest_path"]);
+        let folder = Path::new(&manifest).parent().and_then(|folder| folder.strip_prefix(root).ok());
+        let needs = list(&package, "dependencies");
+        let needs = needs.iter().filter(|need| !need["path"].is_null()).map(|need| text(&need["name"]));
+        let needs = needs.filter(|need| *need != package["name"]);
+        let binary = |target: &Value| match text(&target["kind"][0]).as_str() {
+            "lib" => Some("--lib".to_owned()),
+            "bin" => Some("--bins".to_owned()),
+            "test" => Some(format!("--test {}", text(&target["name"]))),
+            _ => None,
+        };
+        let mut binaries: Vec<String> = list(&package, "targets").iter().filter_map(binary).collect();
+        binaries
+            .sort_by_key(|binary| ["--lib", "--bins"].iter().position(|first| first == binary).unwrap_or(2));
+        binaries.dedup();
+        let folder = folder.map(|folder| folder.display().to_string()).unwrap_or_default();
+        found.insert(text(&package["name"]), Member { folder, needs: needs.collect(), binaries });
     }
     Ok(found)
 }
 
-/// The names of a package's integration tests.
-fn test_names(folder: &Path, manifest: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut is_test = false;
-    for line in manifest.lines() {
-        if line.starts_with('[') {
-            is_test = line == "[[test]]";
-        } else if let Some(name) = line.strip_prefix("name = ").filter(|_| is_test) {
-            names.push(name.trim_matches('"').to_owned());
-        }
-    }
-    if !manifest.contains("autotests = false") {
-        let files = fs::read_dir(folder.join("tests")).into_iter().flatten().flatten();
-        let stems = files
-            .filter_map(|file| file.file_name().to_string_lossy().strip_suffix(".rs").map(str::to_owned));
-        names.extend(stems.filter(|stem| !names.contains(stem)).collect::<Vec<_>>());
-    }
-    names
-}
-
 /// The commit that the change is since, and the files: committed, changed or new.
 fn changed_files(root: &Path, base: Option<&str>) -> Result<(String, Vec<String>), String> {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).current_dir(root).output();
-        let output = output.map_err(|error| format!("git could not be started: {error}"))?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        if output.status.success() { Ok(text) } else { Err(format!("git {} failed", arguments.join(" "))) }
-    };
+    let git = |arguments: &[&str]| asked(root, "git", arguments);
     let base = match base {
         Some(base) => git(&["rev-parse", base])?,
         None => branch_point(git)?,
@@ -233,6 +217,14 @@ fn changed_files(root: &Path, base: Option<&str>) -> Result<(String, Vec<String>
     let new = git(&["ls-files", "--others", "--exclude-standard"])?;
     let files = changed.lines().chain(new.lines()).map(str::to_owned).collect();
     Ok((base.chars().take(8).collect(), files))
+}
+
+/// What a program prints.
+fn asked(root: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(arguments).current_dir(root).output();
+    let output = output.map_err(|error| format!("{program} could not be started: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if output.status.success() { Ok(text) } else { Err(format!("{program} {} failed", arguments.join(" "))) }
 }
 
 /// Where the branch left main; on main itself the commit before the last one.
