@@ -1,4 +1,4 @@
-//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate, [`fast`] a
+//! The project's own chores: [`ci`] runs the gate, [`fast`] a
 //! part of it and [`features`] another, [`instructions`] counts instructions, [`map`] prints the map of the
 //! code, [`reference`](mod@reference) makes the reference pages, [`built`] builds the real program,
 //! [`example`] tests it, [`fuzz`] runs what needs a sanitizer, [`program`] starts other programs, [`publish`]
@@ -29,8 +29,6 @@
 //! ```
 
 #![forbid(unsafe_code)]
-
-pub mod api;
 
 pub mod bare;
 

@@ -10,7 +10,7 @@
 //! `derive`, `cfg`. The texts are kept in `testdata/api/`; a test compares them, and `UPDATE_EXPECTED=1 cargo
 //! test -p xtask` writes them anew, for the commit that says why the surface changed.
 //!
-//! Cost: that of parsing the five libraries, a second or so unoptimised.
+//! Cost: that of parsing the libraries, a second or so unoptimised.
 //!
 //! It reads the source and not what the compiler makes of it: what a macro writes is shown as the macro's
 //! call, and whether a type implements an auto trait is for the tests of each crate to pin.
@@ -25,24 +25,21 @@ use std::path::{Path, PathBuf};
 
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, ImplItem, Item, TraitItem, UseTree, Visibility};
-
-/// The crates whose surface is kept, by their folders in `crates/`.
-pub const LIBRARIES: [&str; 5] =
-    ["mainspring-queue", "mainspring-cron", "mainspring-job", "mainspring", "mainspring-embed"];
+use xtask::semver::LIBRARIES;
 
 /// The attributes that callers notice.
 const NOTICED: [&str; 4] = ["non_exhaustive", "must_use", "derive", "cfg"];
 
 /// What a library shows.
 #[derive(Debug, Default)]
-pub struct Surface {
+struct Surface {
     /// A line for each public item, sorted.
-    pub lines: BTreeSet<String>,
+    lines: BTreeSet<String>,
     /// The pages of types, traits and functions without a block of code, in the item's documentation or its
     /// methods'.
-    pub without_example: BTreeSet<String>,
+    without_example: BTreeSet<String>,
     /// The lines in which a type stands of a crate that is internal, with that crate.
-    pub internal: BTreeSet<String>,
+    internal: BTreeSet<String>,
 }
 
 /// A module as it is read: its path, whether it can be named from outside, and its items.
@@ -56,7 +53,7 @@ struct Module {
 ///
 /// # Errors
 /// A file cannot be read, or is no Rust.
-pub fn surface(crate_folder: &Path) -> io::Result<Surface> {
+fn surface(crate_folder: &Path) -> io::Result<Surface> {
     let name = crate_folder.file_name().map(|name| name.to_string_lossy().replace('-', "_"));
     let mut modules = Vec::new();
     let source = crate_folder.join("src");
