@@ -18,6 +18,7 @@
 //! Cost: seconds for each row, which asks the registry; eight minutes of a processor for those of the folder.
 //! Each of these runs for three seconds at most.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -153,6 +154,8 @@ pub fn run(root: &Path) -> ExitCode {
 
 fn check(root: &Path) -> Result<(), String> {
     let folder = root.join("target/beside");
+    let names: BTreeSet<&str> = PROGRAMS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names.len(), PROGRAMS.len(), "a row has a folder of its own");
     for (name, trial) in PROGRAMS {
         let (features, others) = match trial {
             Resolves(features, others) => (features, others),

@@ -30,6 +30,8 @@ const WORKLOADS: [&str; 3] = ["W1", "W2", "W3"];
 /// A count may grow by one part of so many: less than that is another compiler's work.
 const TOLERANCE: u64 = 10;
 
+const _: () = assert!(1 < TOLERANCE, "a count that doubles is named");
+
 const HEADER: &str =
     "# Instructions of the default queue, of a fixed amount of work: see crates/mainspring-queue/examples.
 # Compared by `cargo xtask instructions`, written by `cargo xtask instructions --accept`.
@@ -67,6 +69,7 @@ fn conclude(root: &Path, mode: Mode, counts: &BTreeMap<String, u64>) -> Result<E
         print!("{lines}");
         return Ok(ExitCode::SUCCESS);
     }
+    assert_eq!(counts.len(), WORKLOADS.len(), "each workload is counted");
     let text = fs::read_to_string(&path).map_err(|error| format!("{STORED}: {error}"))?;
     let stored = parse(&text)?;
     let verdicts: Vec<(String, bool)> =

@@ -68,6 +68,8 @@ fn try_packages(root: &Path) -> Result<(), String> {
     fs::create_dir_all(&scratch).map_err(|error| told("cannot be made", &scratch, &error))?;
 
     let packages = published(root)?;
+    let is_published = |library: &&str| packages.iter().any(|package| package == library);
+    assert!(LIBRARIES.iter().all(is_published), "what is tested as a package is one");
     // Uncommitted changes are packed too: the gate is for the tree as it is.
     let mut pack = cargo(root, &["package", "--offline", "--no-verify", "--allow-dirty"]);
     pack.arg("--target-dir").arg(&target);

@@ -49,6 +49,7 @@ pub fn workspace_root() -> PathBuf {
 pub fn check(root: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     let sources = read_sources(root, &mut findings);
+    assert!(!sources.is_empty(), "a check of nothing is green");
     let (layer_file, unread) = LayerFile::parse(&read(root, Path::new(layer_file::PATH), &mut findings));
     findings.extend(unread);
     let paths = files(root, Path::new(""), "toml");

@@ -123,6 +123,7 @@ pub struct Figure {
 impl Figure {
     /// Makes one.
     pub fn new(metric: &str, value: f64) -> Figure {
+        debug_assert!(value.is_finite(), "{metric} is a number");
         Figure { metric: metric.to_owned(), value }
     }
 }

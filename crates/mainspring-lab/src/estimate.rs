@@ -48,6 +48,7 @@ impl Estimate {
 
     /// Notes that one was made.
     pub fn done(&mut self, subject: &str, case: Case, seconds: f64) {
+        debug_assert!(0.0 <= seconds, "a round takes time");
         let key = (subject.to_owned(), case);
         if let Some(left) = self.left.get_mut(&key) {
             *left = left.saturating_sub(1);
@@ -80,7 +81,9 @@ impl Estimate {
                 seconds_expected(&key.1) * own.or_else(|| all.ratio()).unwrap_or(1.0)
             }
         };
-        self.left.iter().map(|(key, &count)| one(key) * f64::from(count)).sum()
+        let left: f64 = self.left.iter().map(|(key, &count)| one(key) * f64::from(count)).sum();
+        debug_assert!(0.0 <= left, "nothing ends before now");
+        left
     }
 }
 

@@ -105,6 +105,8 @@ const _: () = assert!(are_measured(&ENGINES));
 const fn are_measured(goals: &[Goal]) -> bool {
     let mut index = 0;
     while index < goals.len() {
+        assert!(0.0 <= goals[index].bound, "a figure is no less than nothing");
+        assert!(0 < goals[index].thread_count, "a thread measures");
         if let Some(size) = goals[index].workload.fixed_size()
             && size != goals[index].size
         {

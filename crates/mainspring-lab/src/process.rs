@@ -76,6 +76,7 @@ pub fn confine_to_one_core() -> Result<(), Failure> {
 }
 
 fn confine_to(core_count: usize, cpu_seconds_max: u64) -> Result<(), Failure> {
+    debug_assert!(0 < core_count, "a process has a core");
     let wrong = |error: nix::Error| Failure::Wrong(format!("the process could not be pinned: {error}"));
     let allowed = sched_getaffinity(Pid::from_raw(0)).map_err(wrong)?;
     let cores: Vec<usize> =

@@ -84,6 +84,7 @@ impl Progress {
 
     fn count(&mut self, count: u32) {
         self.done_count += count;
+        debug_assert!(self.done_count <= self.total_count, "what is done was planned");
         if let Some(bar) = &self.bar {
             bar.inc(u64::from(count));
         }

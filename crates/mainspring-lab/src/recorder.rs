@@ -31,6 +31,8 @@ const DIGIT_COUNT: u8 = 3;
 /// A place that no lateness has been stored at.
 const NONE: u64 = u64::MAX;
 
+const _: () = assert!(LATENESS_NS_MAX < NONE, "a lateness that is told is no mark");
+
 /// The counts.
 #[derive(Debug)]
 pub struct Recorder {
@@ -113,6 +115,7 @@ impl Recorder {
         let kept = self.lateness_ns.iter().map(|kept| kept.load(Ordering::Acquire));
         kept.filter(|&lateness_ns| lateness_ns != NONE)
             .for_each(|lateness_ns| histogram.saturating_record(lateness_ns));
+        debug_assert!(histogram.len() <= self.fired_count(), "what is late has fired");
         histogram
     }
 }

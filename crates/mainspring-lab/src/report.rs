@@ -29,6 +29,8 @@ use plot::{Plot, axis_title};
 /// The plots of one table: bars for each metric that has an axis.
 pub fn bar_plots(table: &Table) -> Vec<Plot> {
     let mut plots = Vec::new();
+    let is_whole = |(_, row): &(String, Vec<_>)| row.len() == table.metrics.len();
+    debug_assert!(table.rows.iter().all(is_whole), "a row has a cell for each metric");
     for (column, metric) in table.metrics.iter().enumerate() {
         let title = axis_title(table.workload, metric);
         let bar = |(subject, row): &(String, Vec<Option<_>>)| {

@@ -109,6 +109,7 @@ pub struct Peaks {
 
 impl Peaks {
     fn note(&mut self, value: u64, sample: u64) {
+        debug_assert!(sample < SAMPLE_COUNT, "a sample is before the end");
         let peak = if sample < SAMPLE_COUNT * 3 / 4 { &mut self.before } else { &mut self.last };
         *peak = value.max(*peak);
     }
@@ -154,6 +155,8 @@ impl Outcome {
 /// How often memory is looked at.
 const SAMPLE_COUNT: u64 = 200;
 
+const _: () = assert!(SAMPLE_COUNT.is_multiple_of(4), "the last quarter begins at a sample");
+
 /// Makes so many pairs of a pattern.
 ///
 /// # Errors
@@ -175,6 +178,7 @@ pub fn soak(pattern: &Pattern, pair_count: u64) -> Result<Outcome, Failure> {
     }
     let pair_ns = stopwatch.ns_per(pair_count);
     crowd.queue.check();
+    debug_assert_eq!(crowd.queue.len() as u64, pattern.timer_count, "one goes for each that comes");
     // One more lives while it takes another's place.
     let hint_count_max = crowd.queue.hint_count_max(pattern.timer_count as usize + 1) as u64;
     Ok(Outcome { resident, hints, hint_count_max, pair_ns })

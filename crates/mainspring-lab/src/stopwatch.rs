@@ -60,6 +60,7 @@ impl OwnTime {
 
     /// Nanoseconds since the start, by step.
     pub fn ns_per(self, step_count: u64) -> f64 {
+        debug_assert!(0 < step_count, "a cost is that of a step");
         self.ns() / step_count as f64
     }
 }
@@ -88,6 +89,7 @@ impl Stopwatch {
 
     /// Nanoseconds since the start, by step.
     pub fn ns_per(self, step_count: u64) -> f64 {
+        debug_assert!(0 < step_count, "a cost is that of a step");
         self.ns() / step_count as f64
     }
 }

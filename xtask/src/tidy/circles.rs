@@ -46,6 +46,7 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
 }
 
 fn describe(members: &[usize], rooms: &[FileNode], arrows: &[BTreeSet<usize>]) -> Finding {
+    assert!(1 < members.len(), "a file does not import itself");
     let within = |from: usize| arrows[from].iter().filter(|to| members.contains(to)).copied();
     let lines: Vec<String> = members
         .iter()

@@ -34,7 +34,7 @@ struct Row {
 
 // A row is raised by the lines of its assertions: 113 of the server, 33 of mainspring-cluster, 95 of the
 // stores, 82 of processes and files, 37 of jobs, 60 of schedules, 50 of imports, 152 of the web, 85 of the
-// commands, 108 of the tools and 21 of programs.
+// commands, 163 of the tools and 21 of programs.
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out. By
@@ -100,7 +100,7 @@ const ROWS: [Row; 12] = [
     // The library of jobs and the program are compiled for macOS. A provider of
     // identities is installed from npm. By 11: the same for Linux on ARM.
     // By 31: what breaks callers is named by cargo-semver-checks.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 10_543, goal: 7_000, assertions: 58 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 10_597, goal: 7_000, assertions: 100 },
 ];
 
 /// Checks every row, and that each crate is in one.

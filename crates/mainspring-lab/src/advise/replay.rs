@@ -61,6 +61,8 @@ pub fn replay(trace: &Trace, make: impl Fn() -> Box<dyn TimerQueue<u64>>) -> Res
         worst_ns = worst_ns.max(stopwatch.ns());
         done
     })?;
+    let ends = |player: &Player| (player.wakeup_count, player.fired_count, player.fingerprint);
+    debug_assert_eq!(ends(&player), ends(&timed), "a queue does the same again");
     let operation_count = steps.steps.len() as u64 + player.fired_count;
     Ok(Outcome {
         operation_ns: ns / operation_count.max(1) as f64,

@@ -68,6 +68,8 @@ impl Axis {
 
     /// Where a value lies. What is outside lies at the end.
     pub fn pixel(&self, value: f64) -> i32 {
+        debug_assert!(self.min < self.max, "an axis has a length");
+        debug_assert!(!self.is_log || 0.0 < self.min, "a logarithm is one of a positive number");
         let part = if self.is_log {
             (value.max(self.min) / self.min).ln() / (self.max / self.min).ln()
         } else {
@@ -79,6 +81,7 @@ impl Axis {
     /// The values to write.
     pub fn ticks(&self) -> Vec<Tick> {
         let values = if self.is_log { self.log_ticks() } else { self.linear_ticks() };
+        debug_assert!(values.is_sorted(), "ticks go along the axis");
         values.into_iter().map(|value| Tick { pixel: self.pixel(value), label: label(value) }).collect()
     }
 

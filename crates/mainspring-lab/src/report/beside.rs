@@ -77,6 +77,7 @@ fn groups(table: &Table) -> Vec<Table> {
 
 fn joined(groups: Vec<Table>) -> Option<Table> {
     groups.into_iter().reduce(|mut all, group| {
+        debug_assert_eq!(all.metrics, group.metrics, "what is joined has the same columns");
         all.rows.extend(group.rows);
         all
     })

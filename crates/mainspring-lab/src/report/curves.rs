@@ -102,6 +102,8 @@ fn draw(
     (x_axis, x_ticks): (Axis, Vec<(i32, String)>),
 ) -> String {
     curves.retain(|curve| !curve.points.is_empty());
+    let goes_right = |curve: &Curve| curve.points.is_sorted_by(|left, right| left.x < right.x);
+    debug_assert!(curves.iter().all(goes_right), "a curve goes from left to right");
     let y_axis = Axis::log(&all(&curves, |point| point.y), BOTTOM, TOP);
     canvas::draw(WIDTH, HEIGHT, |canvas| {
         canvas.text((16, 20), heading, LARGE, Anchor::Start);
@@ -144,6 +146,7 @@ fn draw_curves(canvas: &Canvas<'_>, curves: &[Curve], pixel: &dyn Fn(&Point) -> 
         }
     }
     spread(&mut names);
+    debug_assert!(names.windows(2).all(|pair| pair[0].y + NAME_HEIGHT <= pair[1].y), "each can be read");
     for name in &names {
         let x = RIGHT + 26;
         canvas.line(&[(name.end.0 + 7, name.end.1), (x - 4, name.y)], name.colour, 1);

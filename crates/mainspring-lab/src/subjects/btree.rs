@@ -31,7 +31,8 @@ impl QueueSubject for Tree {
     fn schedule(&mut self, deadline: u64, payload: u64) -> Result<(u64, u64), Failure> {
         let key = (deadline, self.next_number);
         self.next_number += 1;
-        self.map.insert(key, payload);
+        let before = self.map.insert(key, payload);
+        debug_assert_eq!(before, None, "a number is one timer's");
         Ok(key)
     }
 

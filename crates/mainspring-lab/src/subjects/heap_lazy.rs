@@ -41,6 +41,7 @@ impl HeapLazy {
         if self.heap.len() > 2 * live_count + 256 {
             let slab = &self.slab;
             self.heap.retain(|Reverse((_, key))| slab.contains(*key));
+            debug_assert_eq!(self.heap.len(), live_count, "each that lives has one entry");
         }
     }
 

@@ -107,6 +107,10 @@ impl HeapPositions {
 
     fn remove_at(&mut self, position: usize) -> u64 {
         let record = self.heap[position].record;
+        debug_assert_eq!(
+            self.records[record as usize].position as usize, position,
+            "a record knows its place"
+        );
         let last = self.heap.pop().expect("the heap holds the entry that is removed");
         if position < self.heap.len() {
             self.sift(position, last);
@@ -120,7 +124,12 @@ impl HeapPositions {
 
     fn position(&self, key: Key) -> Option<usize> {
         let record = self.records.get(key.record as usize)?;
-        (record.generation == key.generation).then_some(record.position as usize)
+        let position = (record.generation == key.generation).then_some(record.position as usize);
+        debug_assert!(
+            position.is_none_or(|at| self.heap[at].record == key.record),
+            "an entry knows its record"
+        );
+        position
     }
 }
 

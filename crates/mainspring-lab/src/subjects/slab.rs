@@ -75,6 +75,7 @@ impl Slab {
     /// Gives a payload back.
     #[inline]
     pub fn remove(&mut self, key: Key) -> Option<u64> {
+        debug_assert!(self.live_count as usize <= self.records.len(), "each that lives has a record");
         let record = self.records.get_mut(key.index as usize)?;
         if record.generation != key.generation {
             return None;

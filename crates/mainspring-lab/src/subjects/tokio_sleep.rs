@@ -137,6 +137,7 @@ impl TokioSleep {
 
     fn collect(&mut self, due: &mut Due) {
         let fired_count = self.counter.fired_count.load(Ordering::Relaxed);
+        debug_assert!(fired_count - self.fired_count <= self.live_count, "what fires was pending");
         due.fire_silently(fired_count - self.fired_count);
         self.live_count -= fired_count - self.fired_count;
         self.fired_count = fired_count;

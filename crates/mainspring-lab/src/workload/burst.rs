@@ -97,6 +97,7 @@ pub fn measure_engine<S: EngineSubject>(case: &Case, subject: &S, recorder: &Rec
     let (end, cpu_s) = (stopwatch::instant(), cpu_seconds()? - cpu_before);
     ensure(count == case.size, || format!("{count} timers fired instead of {}", case.size))?;
     let (first, first_count) = first.unwrap_or((moment, 0));
+    debug_assert!(first_count <= count, "what has fired has fired");
     // In a test all have fired when it is looked for the first time.
     let (begin, rest) = if first_count < count { (first, count - first_count) } else { (moment, count) };
     drop(keys);

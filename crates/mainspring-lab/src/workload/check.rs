@@ -37,6 +37,7 @@ fn check_first<S: QueueSubject>(subject: &mut S, deadlines: &[u64]) -> Result<()
     }
     // What is due by `until` has fired when the granularity has passed too; more may have.
     let now = until as u64 + subject.granularity() - 1;
+    debug_assert!((now as usize) < counts.len(), "what fires late is counted too");
     let most = least + counts[until + 1..=now as usize].iter().sum::<u64>();
     let mut due = Due::default();
     subject.advance(now, &mut due);
@@ -57,6 +58,7 @@ fn drain_by_deadline<S: QueueSubject>(subject: &mut S, from: u64, latest: u64) -
     /// Jumps until all deadlines have passed: more would only take longer.
     const JUMP_COUNT: u64 = 64;
     let end = latest + subject.granularity();
+    debug_assert!(from < end, "the clock goes on");
     let mut all = Due::default();
     for jump in 1..=JUMP_COUNT {
         let now = from + (end - from) * jump / JUMP_COUNT;

@@ -80,6 +80,7 @@ impl<S: QueueSubject> Churn<S> {
             let deadline = deadline(&mut self.random);
             let key = self.subject.schedule(deadline, deadline)?;
             let picked = pick(&mut self.random, size, step);
+            debug_assert!(picked < size, "one of those that live gives way");
             let old = mem::replace(&mut self.live[picked as usize], key);
             self.cancelled_count += u64::from(self.subject.cancel(old));
         }

@@ -82,6 +82,7 @@ fn drain<S: QueueSubject>(
             format!("only {} timers fired by {now} where {expected_count} are due", due.count)
         })?;
     }
+    debug_assert_eq!(expected_count, due_counts.iter().sum::<u64>(), "the clock has passed every deadline");
     drained.ns_total -= whole.kept_off_ns().min(drained.ns_total);
     let stopwatch = OwnTime::start();
     for key in live {

@@ -55,6 +55,7 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, crowd: Crowd) -> Meas
         keys.push(subject.schedule(&mut local, delay, UNTIMED)?);
     }
     if crowd == Crowd::Cancelled {
+        debug_assert!(u32::try_from(case.size).is_ok(), "a part of the time is a quotient of 32 bits");
         for number in 0..case.size as u32 {
             let delay = SETTLE + WATCH * (number + 1) / case.size as u32;
             let key = subject.schedule(&mut local, delay, UNTIMED)?;

@@ -156,6 +156,7 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
             self.cancelled_count += u64::from(self.subject.cancel(&mut self.local, key));
         }
         stopwatch::sleep_until(stopwatch::instant() + SETTLE);
+        debug_assert!(self.cancelled_count <= self.scheduled_count, "a timer is cancelled once");
         let (fired, cancelled, scheduled) =
             (recorder.fired_count(), self.cancelled_count, self.scheduled_count);
         ensure(fired <= scheduled, || format!("{fired} timers fired of {scheduled}"))?;

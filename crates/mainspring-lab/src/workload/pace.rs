@@ -10,6 +10,8 @@ pub const CHURN_STEP_COUNT: u64 = 2_000_000;
 /// program that has run for a while.
 const WARM_UP_STEP_COUNT_MAX: u64 = 2_000_000;
 
+const _: () = assert!(WARM_UP_STEP_COUNT_MAX <= CHURN_STEP_COUNT, "what is measured is most of the work");
+
 /// How many steps of churn are timed at a size. Below a thousand timers, which only tests measure, a multiple
 /// of them.
 pub fn churn_step_count(size: u64) -> u64 {

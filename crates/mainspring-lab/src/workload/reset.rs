@@ -116,6 +116,7 @@ fn check<S: QueueSubject>(case: &Case, mut resets: Resets<S>, step_counts: [u64;
             })?;
         }
     }
+    debug_assert_eq!(expected_count, case.size, "each timer is due once");
     resets.subject.advance(counts.len() as u64 + resets.subject.granularity(), &mut due);
     ensure(due.count == case.size, || format!("{} timers fired instead of {}", due.count, case.size))?;
     let number_sum = (0..case.size).fold(0, u64::wrapping_add);

@@ -73,6 +73,7 @@ impl Walk {
             }
             let mut due = Due::default();
             let Some(step) = subject.step(&mut due) else { break };
+            debug_assert!(self.now <= step.now, "the clock does not go back");
             self.now = step.now;
             self.wakeup_count += step.wakeup_count;
             self.fired_count += due.count;
