@@ -17,7 +17,7 @@
 //
 // Source: RFC 3339, RFC 9557, RFC 9457.
 
-/** An action that goes on, or is done. */
+/** An action that still runs, or is done. */
 export interface Accepted {
   count: number;
   href: string;
@@ -26,7 +26,7 @@ export interface Accepted {
 }
 
 /** What is done to many jobs or runs. */
-export interface ActionAsked {
+export interface ActionParams {
   /** What can be done to many. */
   do: "run" | "pause" | "resume" | "cancel" | "retry" | "drop";
   /** The count of the preview; another one now is 409 `changed`. */
@@ -79,7 +79,7 @@ export interface Applied {
 }
 
 /** Files to take over. */
-export interface ApplyAsked {
+export interface ApplyParams {
   files: Sent[];
   /** Only tells what would change. */
   preview?: boolean;
@@ -140,7 +140,7 @@ export interface AuditEntryList {
 }
 
 /** Times to run again. */
-export interface BackfillAsked {
+export interface BackfillParams {
   /** The count of the preview; another one now is 409 `changed`. */
   expected?: number | null;
   from: string;
@@ -159,7 +159,7 @@ export interface BackfillPreview {
 export type Cause = "trigger" | "catch_up" | "boot" | "request" | "backfill" | "once" | "after";
 
 /** Files to check. */
-export interface CheckAsked {
+export interface CheckParams {
   files: Sent[];
 }
 
@@ -211,7 +211,7 @@ export interface Database {
   live_rows: number;
   /** Whether the role may make the tables of a later version. */
   may_migrate: boolean;
-  /** How long the oldest transaction goes on, as far as the role may see it. */
+  /** How long the oldest transaction has run, as far as the role may see it. */
   oldest_transaction_ms: number;
   /** How many transactions have begun since the oldest that keeps old rows from being removed. */
   oldest_xmin_age: number;
@@ -237,7 +237,7 @@ export interface Database {
 }
 
 /** A job to make. */
-export interface DefineAsked {
+export interface DefineParams {
   /** The keys of the job as a job file has them, instead of `toml`. */
   job?: Record<string, unknown> | null;
   /** The name of a job that is given as `job`; in PUT that of the address, if it is left out. */
@@ -257,7 +257,7 @@ export interface Distribution {
 }
 
 /** An expression, and what is asked of it. */
-export interface ExplainAsked {
+export interface ExplainParams {
   day_rule?: "star" | "or" | "and" | null;
   dialect?: Dialect | null;
   dst?: string | null;
@@ -407,7 +407,7 @@ export interface Job {
   pause_terms?: PauseTerms;
   policies: string;
   priority: number;
-  /** How far its last run is that goes on and tells it. */
+  /** How far its last run is, while it runs and tells it. */
   progress?: Progress;
   queued: number;
   /** The last 20 runs, the oldest first. */
@@ -465,7 +465,7 @@ export interface JobDetail {
   /** Each policy that is not the default, in words. */
   policy_words: { code: string; text: string }[];
   priority: number;
-  /** How far its last run is that goes on and tells it. */
+  /** How far its last run is, while it runs and tells it. */
   progress?: Progress;
   queued: number;
   /** The last 20 runs, the oldest first. */
@@ -618,8 +618,23 @@ export interface OnceAnswers {
   items: { due: Instant | null; id: string | null; is_new: boolean; name: string | null; state: string | null; status: number } | { detail: string; status: number }[];
 }
 
+/** Many things to do once each. */
+export interface OnceBatch {
+  items: OnceParams[];
+}
+
+/** A page of rows. */
+export interface OnceList {
+  /** Those of this page. */
+  items: Once[];
+  /** Where the next page begins, for the parameter `after`; null at the end. */
+  next: string | null;
+  /** How many match in all; null where counting would cost a scan. */
+  total: number | null;
+}
+
 /** Something to do once. */
-export interface OnceAsked {
+export interface OnceParams {
   /** When it is due. */
   at?: string | null;
   /** From now on: 90s, 1h30m. */
@@ -634,21 +649,6 @@ export interface OnceAsked {
   policies?: string;
   /** What is done. */
   work?: Work | null;
-}
-
-/** Many things to do once each. */
-export interface OnceBatch {
-  items: OnceAsked[];
-}
-
-/** A page of rows. */
-export interface OnceList {
-  /** Those of this page. */
-  items: Once[];
-  /** Where the next page begins, for the parameter `after`; null at the end. */
-  next: string | null;
-  /** How many match in all; null where counting would cost a scan. */
-  total: number | null;
 }
 
 /** This document. */
@@ -669,7 +669,7 @@ export interface Pause {
 }
 
 /** How long a pause lasts, and why there is one. */
-export interface PauseAsked {
+export interface PauseParams {
   /** Why, for others: at most 1,024 bytes. */
   note?: string | null;
   /** When it ends by itself, after now. */
@@ -710,7 +710,7 @@ export interface PlainRun {
   outcome_code: string | null;
   /** The number of an exit status, of a signal or of a server's answer, where the outcome is one. */
   outcome_number?: number;
-  /** How far it is, while it goes on and if its handler tells it. */
+  /** How far it is, while it runs and if its handler tells it. */
   progress?: Progress;
   /** The sentence for people; empty if the state says it all. */
   reason: string;
@@ -803,7 +803,7 @@ export interface Process {
   user?: string;
 }
 
-/** How far a run is that goes on: so many of so many, in a unit of its handler's. */
+/** How far a run is while it runs: so many of so many, in a unit of its handler's. */
 export interface Progress {
   /** How many are done: at most `of`, where that is known. */
   done: number;
@@ -812,7 +812,7 @@ export interface Progress {
 }
 
 /** A document of the protocol of the socket: the name of a command, and its arguments. */
-export interface RequestAsked {
+export interface RequestParams {
   command: string;
   id?: number;
 }
@@ -849,7 +849,7 @@ export interface Run {
   outcome_code: string | null;
   /** The number of an exit status, of a signal or of a server's answer, where the outcome is one. */
   outcome_number?: number;
-  /** How far it is, while it goes on and if its handler tells it. */
+  /** How far it is, while it runs and if its handler tells it. */
   progress?: Progress;
   /** The sentence for people; empty if the state says it all. */
   reason: string;
@@ -869,16 +869,6 @@ export interface Run {
   usual_ms: number | null;
   /** The zone of its job. */
   zone: string;
-}
-
-/** When a job is to run. */
-export interface RunAsked {
-  /** When it is due. Within the minute that has passed: now, and the same twice is one run. */
-  at?: string | null;
-  /** After how long it is due, such as 90s or 1h30m, instead of `at`. */
-  in?: string | null;
-  /** The same again for the same job is answered with the first run, as with the header Idempotency-Key. */
-  key?: string | null;
 }
 
 /** A run with its attempts. */
@@ -923,7 +913,7 @@ export interface RunDetail {
   output_bytes: number | null;
   /** When it was planned. */
   planned: Instant;
-  /** How far it is, while it goes on and if its handler tells it. */
+  /** How far it is, while it runs and if its handler tells it. */
   progress?: Progress;
   /** The sentence for people; empty if the state says it all. */
   reason: string;
@@ -953,6 +943,16 @@ export interface RunList {
   next: string | null;
   /** How many match in all; null where counting would cost a scan. */
   total: number | null;
+}
+
+/** When a job is to run. */
+export interface RunParams {
+  /** When it is due. Within the minute that has passed: now, and the same twice is one run. */
+  at?: string | null;
+  /** After how long it is due, such as 90s or 1h30m, instead of `at`. */
+  in?: string | null;
+  /** The same again for the same job is answered with the first run, as with the header Idempotency-Key. */
+  key?: string | null;
 }
 
 export type RunState = "scheduled" | "queued" | "running" | "succeeded" | "failed" | "timed_out" | "cancelled" | "skipped_overlap" | "skipped_paused" | "missed" | "abandoned" | "dead";
@@ -1056,7 +1056,7 @@ export interface Status {
   /** The version of its zone data. */
   tzdata: string;
   version: string;
-  /** Who asks, and what that person may. */
+  /** The caller, and what that person may. */
   you: You;
   /** The zone of the server. */
   zone: string;
@@ -1129,7 +1129,7 @@ export interface Webhook {
 /** What is done: a process or a webhook, with the keys of the job file. */
 export type Work = { process: Process } | { webhook: Webhook };
 
-/** Who asks. */
+/** The caller. */
 export interface You {
   name: string;
   scope: Scope;

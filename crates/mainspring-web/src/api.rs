@@ -2,12 +2,13 @@
 //!
 //! Cost: see each.
 //!
-//! Does not check who asks: that was done before.
+//! Does not check the caller: that was done before.
 
 pub mod actions;
 pub mod define;
 pub mod events;
 pub mod explain;
+mod file_reports;
 pub mod files;
 pub mod jobs;
 pub mod log;
@@ -16,5 +17,4 @@ pub mod once;
 pub mod overview;
 pub mod requests;
 pub mod runs;
-mod told;
 pub mod upcoming;

@@ -55,7 +55,7 @@ pub const ROUTES: &[Route] = &[
         .with_query(&["q", "state", "group", "label", "source", "sort", "after", "limit"])
         .with_answers(&[(200, Some(of::<jobs::JobList<'static>>))]),
     Route::post(DEFINE, "/api/v1/jobs", "makes a job", |call| Box::pin(define::create(call)))
-        .with_body_read::<define::DefineAsked>(define::read_definition)
+        .with_body_read::<define::DefineParams>(define::read_definition)
         .with_answers(&[(201, Some(of::<JobDetail<'static>>))])
         .with_refusals(&[409]),
     Route::get(LOOK, "/api/v1/jobs/{job}", "one job with its definition", |call| Box::pin(jobs::show(call)))
@@ -63,7 +63,7 @@ pub const ROUTES: &[Route] = &[
     Route::put(DEFINE, "/api/v1/jobs/{job}", "makes a job, or replaces one that came by command", |call| {
         Box::pin(define::replace(call))
     })
-    .with_body_read::<define::DefineAsked>(define::read_definition)
+    .with_body_read::<define::DefineParams>(define::read_definition)
     .with_answers(&[(200, Some(of::<JobDetail<'static>>)), (201, Some(of::<JobDetail<'static>>))])
     .with_meanings(&[(200, "The job, which was replaced."), (201, "The job, which is new.")])
     .with_refusals(&[409, 412]),
@@ -92,7 +92,7 @@ pub const ROUTES: &[Route] = &[
     Route::post(OPERATE, "/api/v1/jobs/{job}/run", "runs it, now or at a time", |call| {
         Box::pin(actions::run(call))
     })
-    .with_body::<actions::RunAsked>()
+    .with_body::<actions::RunParams>()
     .with_answers(&[
         (200, Some(of::<actions::StartedRun<'static>>)),
         (202, Some(of::<actions::StartedRun<'static>>)),
@@ -103,7 +103,7 @@ pub const ROUTES: &[Route] = &[
     ])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "pauses it", |call| Box::pin(actions::pause(call)))
-        .with_body::<actions::PauseAsked>()
+        .with_body::<actions::PauseParams>()
         .with_answers(&[(200, Some(of::<JobDetail<'static>>))])
         .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", |call| {
@@ -120,10 +120,10 @@ pub const ROUTES: &[Route] = &[
     )
     .with_body::<actions::Backfill>()
     .with_answers(&[(200, Some(of::<actions::BackfillPreview>)), (202, Some(of::<actions::AcceptedAction>))])
-    .with_meanings(&[(200, "What it would run: a preview."), (202, "The action, which goes on.")])
+    .with_meanings(&[(200, "What it would run: a preview."), (202, "The action, which runs.")])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(actions::pause_all(call)))
-        .with_body::<actions::PauseAsked>()
+        .with_body::<actions::PauseParams>()
         .with_answers(&[(200, Some(of::<overview::Status>))]),
     Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| {
         Box::pin(actions::resume_all(call))
@@ -138,7 +138,7 @@ pub const ROUTES: &[Route] = &[
         (200, Some(of::<actions::ActionPreview<'static>>)),
         (202, Some(of::<actions::AcceptedAction>)),
     ])
-    .with_meanings(&[(200, "What it would be done to: a preview."), (202, "The action, which goes on.")])
+    .with_meanings(&[(200, "What it would be done to: a preview."), (202, "The action, which runs.")])
     .with_refusals(&[409]),
     Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", |call| Box::pin(actions::progress(call)))
         .with_answers(&[(200, Some(of::<ActionState>))]),
@@ -164,7 +164,7 @@ pub const ROUTES: &[Route] = &[
     .with_body::<actions::NoteBody>()
     .with_answers(&[(202, Some(of::<actions::SettledRun>))])
     .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "lets go of a dead letter", |call| {
+    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "discards a dead letter", |call| {
         Box::pin(actions::let_go(call))
     })
     .with_body::<actions::NoteBody>()
@@ -198,7 +198,7 @@ pub const ROUTES: &[Route] = &[
         "does once what a job does; work of its own needs `define`",
         |call| Box::pin(once::create(call)),
     )
-    .with_body_read::<once::OnceAsked>(once::read)
+    .with_body_read::<once::OnceParams>(once::read)
     .with_answers(&[(200, Some(of::<once::Submission>)), (201, Some(of::<once::Submission>))])
     .with_meanings(&[(200, "What was submitted before, by this key."), (201, "What waits now.")])
     .with_refusals(&[404, 409]),
@@ -232,14 +232,14 @@ pub const ROUTES: &[Route] = &[
         "takes over files of jobs, or tells what that would change",
         |call| Box::pin(define::apply(call)),
     )
-    .with_body::<define::ApplyAsked>()
+    .with_body::<define::ApplyParams>()
     .with_files()
     .with_answers(&[(200, Some(of::<define::AppliedFiles>))])
     .with_refusals(&[409]),
     Route::post(LOOK, "/api/v1/explain", "what an expression means and when it is due", |call| {
         Box::pin(explain::explain(call))
     })
-    .with_body::<explain::ExplainAsked>()
+    .with_body::<explain::ExplainParams>()
     .with_answers(&[(200, Some(of::<explain::ExplainedExpression>))]),
     Route::get(LOOK, "/api/v1/upcoming", "what is due in a span of time", |call| {
         Box::pin(upcoming::upcoming(call))
@@ -257,7 +257,7 @@ pub const ROUTES: &[Route] = &[
     Route::post(LOOK, "/api/v1/requests", "a request of the command line, which may need more", |call| {
         Box::pin(requests::answer(call))
     })
-    .with_body_read::<requests::RequestAsked>(requests::read)
+    .with_body_read::<requests::RequestParams>(requests::read)
     .with_files()
     .with_answers(&[(200, None)])
     .with_meanings(&[(200, "Answers of the socket, one a line.")])

@@ -1,7 +1,7 @@
 //! Actions: run, pause, resume, backfill, cancel, retry, drop; one, or many at once after a preview.
 //!
 //! ```text
-//! POST ─▶ request of protocol.rs, with who asks ─▶ the loop: on disk ─▶ answer, audit, a line of the log
+//! POST ─▶ request of protocol.rs, with the caller ─▶ the loop: on disk ─▶ answer, audit, a line of the log
 //! ```
 //!
 //! Cost: one question of the loop each.
@@ -44,7 +44,7 @@ const _: () = assert!(Bulk::MAX <= MAX_LOOKED_AT, "as many as may be chosen are 
 /// How many times a preview of a backfill tells.
 const MAX_TIMES: usize = 20;
 
-pub(crate) use bodies::{Backfill, BulkBody, NoteBody, PauseAsked, RunAsked};
+pub(crate) use bodies::{Backfill, BulkBody, NoteBody, PauseParams, RunParams};
 use bodies::{BulkKind, check_note, check_until};
 
 /// A run that was started, and its address.
@@ -64,7 +64,7 @@ pub struct BackfillPreview {
     times: Vec<Moment>,
 }
 
-/// An action that goes on, or is done.
+/// An action that still runs, or is done.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Accepted")]
 pub struct AcceptedAction {
@@ -108,7 +108,7 @@ impl Call {
 
     /// How something is to rest.
     async fn pause(&self, job: Option<String>) -> Result<Request, Problem> {
-        let PauseAsked { note, until } = self.document().await?;
+        let PauseParams { note, until } = self.document().await?;
         check_note(note.as_deref())?;
         check_until(until.as_deref(), self.now.wall)?;
         Ok(Request::Pause(PauseWire { job, until, note: note.unwrap_or_default() }))
@@ -122,14 +122,14 @@ impl Call {
 /// 404 if there is none, 409 for a key that is that of other work, 422 for a time that has passed by more
 /// than a minute, and what the loop says.
 pub async fn run(call: Call) -> Reply {
-    let asked: RunAsked = call.document().await?;
+    let asked: RunParams = call.document().await?;
     let job = call.parameter("job").to_owned();
     let due = moment_of(asked.at.as_deref(), asked.r#in.as_deref(), call.now.wall)?;
     let of_header = call.idempotency_key()?;
     let key = asked.key.or(of_header);
     let is_later = due.is_some_and(|due| call.now.wall < due);
     if is_later || key.is_some() {
-        let AskedRun { run, earlier } = ask_for_run(&call, job, due, key).await?;
+        let RequestedRun { run, earlier } = ask_for_run(&call, job, due, key).await?;
         return started(&call, if earlier.is_none() { StatusCode::ACCEPTED } else { StatusCode::OK }, &run);
     }
     let at = asked.at.unwrap_or_else(|| call.now.wall.to_string());
@@ -187,7 +187,7 @@ pub(super) fn moment_of(
 }
 
 /// The run that was asked for, or that was there under the key.
-pub(super) struct AskedRun {
+pub(super) struct RequestedRun {
     pub(super) run: RunKey,
     /// The state of the one that was there already. `None`: it is new.
     pub(super) earlier: Option<Option<String>>,
@@ -199,13 +199,13 @@ pub(super) async fn ask_for_run(
     job: String,
     due: Option<Timestamp>,
     key: Option<String>,
-) -> Result<AskedRun, Problem> {
+) -> Result<RequestedRun, Problem> {
     let due = due.map(|due| due.to_string());
     let request = Request::Run { job, wait: false, due, key };
     match call.app.change(call.who()?, None, request).await? {
-        Response::Planned { run } => Ok(AskedRun { run, earlier: None }),
+        Response::Planned { run } => Ok(RequestedRun { run, earlier: None }),
         Response::Duplicate { name, state, .. } => match name.and_then(|name| name.parse().ok()) {
-            Some(run) => Ok(AskedRun { run, earlier: Some(state) }),
+            Some(run) => Ok(RequestedRun { run, earlier: Some(state) }),
             None => Err(Problem::new(Code::Conflict, "the name or the key is that of other work")),
         },
         _ => Err(strange()),
@@ -321,7 +321,7 @@ pub async fn retry(call: Call) -> Reply {
     settle(call, "retry", |run| Request::DeadRetry { run }).await
 }
 
-/// Lets go of a dead letter.
+/// Discards a dead letter.
 ///
 /// # Errors
 ///
@@ -361,7 +361,7 @@ pub async fn many(call: Call) -> Reply {
     let id = call.app.bulk.begin(&call.who()?.identity, count)?;
     let (app, who) = (Arc::clone(&call.app), call.who()?.clone());
     let (deed, note, until) = (asked.r#do, asked.note, asked.until);
-    // It goes on after the answer.
+    // It continues after the answer.
     tokio::spawn(async move {
         for name in ids {
             let failure = app

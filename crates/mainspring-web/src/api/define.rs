@@ -27,9 +27,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::file_reports::{Faults, MAX_FAULTS_BYTES, SentFile};
 use super::files::check_count;
 use super::overview::last_pause;
-use super::told::{Faults, MAX_FAULTS_BYTES, SentFile};
 use crate::call::{Call, Reply, document, json as answer, nothing, text, written};
 use crate::catalogue::{CachedJob, strange};
 use crate::memory_budget::MAX_IDENTITY_BYTES;
@@ -45,7 +45,7 @@ const _: () = assert!(TAG_CHARS <= HASH_CHARS);
 /// A job to make.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct DefineAsked {
+pub(crate) struct DefineParams {
     /// One job, as a table of a job file: `[jobs.NAME]` and what follows.
     toml: Option<String>,
     /// The name of a job that is given as `job`; in PUT that of the address, if it is left out.
@@ -54,7 +54,7 @@ pub(crate) struct DefineAsked {
     job: Option<Map<String, Value>>,
 }
 
-impl DefineAsked {
+impl DefineParams {
     /// The definition as text. `name` is the one in the address, if it has one.
     fn text(self, name: Option<&str>) -> Result<String, Problem> {
         let name = self.name.or_else(|| name.filter(|_| self.job.is_some()).map(str::to_owned));
@@ -69,7 +69,7 @@ impl DefineAsked {
 /// Files to take over.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ApplyAsked {
+pub(crate) struct ApplyParams {
     #[schemars(extend("maxItems" = MAX_APPLIED_FILES))]
     files: Vec<SentFile>,
     /// Whether jobs of these files that are not in them any more are removed.
@@ -96,7 +96,7 @@ pub struct AppliedFiles {
     faults_left_out: usize,
 }
 
-/// Files that were read, as a request to the loop, and what is told of them.
+/// Files that were read, as a request to the loop, and what is reported of them.
 struct ParsedFiles {
     request: Request,
     is_preview: bool,
@@ -111,7 +111,7 @@ struct ParsedFiles {
 ///
 /// 422 for what is no definition.
 pub(crate) fn read_definition(body: &[u8]) -> Result<(), Problem> {
-    document::<DefineAsked>(body)?.text(Some("job")).map(drop)
+    document::<DefineParams>(body)?.text(Some("job")).map(drop)
 }
 
 /// What tells one version of a job from the next: its definition, and whether it is paused. A run does not
@@ -184,7 +184,7 @@ async fn check_match(call: &Call, name: &str) -> Result<(), Problem> {
 async fn one_job(call: &Call, name: Option<String>) -> Result<(String, String), Problem> {
     let (body, zone) = (call.body.clone(), call.app.zone.clone());
     let read = move || {
-        let toml = document::<DefineAsked>(&body)?.text(name.as_deref())?;
+        let toml = document::<DefineParams>(&body)?.text(name.as_deref())?;
         let read = LoadedFile::parse(&Source::new("definition.toml", toml.as_str()), Format::User, &zone);
         if !read.is_good() {
             let mut faults = Faults::default();
@@ -315,7 +315,7 @@ pub async fn apply(call: Call) -> Reply {
 /// # Errors
 ///
 /// 422 with what is wrong in them.
-fn read(ApplyAsked { files, prune, preview }: ApplyAsked, zone: &TimeZone) -> Result<ParsedFiles, Problem> {
+fn read(ApplyParams { files, prune, preview }: ApplyParams, zone: &TimeZone) -> Result<ParsedFiles, Problem> {
     check_count(files.len())?;
     let mut budget = Budget::default();
     let (mut wires, mut found, mut faults, mut is_good) =

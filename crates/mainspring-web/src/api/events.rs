@@ -82,7 +82,7 @@ mod tests {
         let mut text = String::new();
         while text.matches("\n\n").count() < count {
             let piece = poll_fn(|context| hyper::body::Body::poll_frame(Pin::new(&mut *body), context)).await;
-            let bytes = piece.expect("the stream goes on").unwrap().into_data().unwrap();
+            let bytes = piece.expect("the stream continues").unwrap().into_data().unwrap();
             text.push_str(str::from_utf8(&bytes).unwrap());
         }
         text.lines().filter_map(|line| line.strip_prefix("event: ")).map(str::to_owned).collect()

@@ -44,7 +44,7 @@ const LANGUAGES: [Language; 3] = [Language::Cron, Language::Quartz, Language::On
 /// An expression, and what is asked of it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ExplainAsked {
+pub(crate) struct ExplainParams {
     #[schemars(extend("maxLength" = MAX_EXPRESSION_BYTES))]
     schedule: String,
     #[schemars(with = "Option<DialectName>")]
@@ -108,7 +108,7 @@ fn wrong(text: impl Into<String>) -> Problem {
 /// 422 for one that cannot be read, with the place of what is wrong, and for an option that is none.
 pub async fn explain(call: Call) -> Reply {
     call.asked()?;
-    let asked: ExplainAsked = call.document().await?;
+    let asked: ExplainParams = call.document().await?;
     if MAX_EXPRESSION_BYTES < asked.schedule.len() {
         return Err(wrong(format!("an expression has at most {MAX_EXPRESSION_BYTES} bytes")));
     }

@@ -15,7 +15,7 @@ use mainspring_server::protocol::{MAX_APPLIED_FILES, Request, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::told::{SentFile, Telling};
+use super::file_reports::{SentFile, Telling};
 use crate::call::{Call, Reply, document, ok, text, written};
 use crate::catalogue::strange;
 use crate::problem::{Code, Fault, Problem};
@@ -24,7 +24,7 @@ use crate::view::{FileState, List};
 /// Files to check.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "CheckAsked")]
+#[schemars(rename = "CheckParams")]
 pub(crate) struct CheckBody {
     #[schemars(extend("maxItems" = MAX_APPLIED_FILES))]
     files: Vec<SentFile>,
@@ -89,7 +89,7 @@ pub async fn check(call: Call) -> Reply {
     Ok(text("application/json", told))
 }
 
-/// All files. Their jobs have one budget, and what is told of them has one length.
+/// All files. Their jobs have one budget, and what is reported of them has one length.
 fn all_checked(files: Vec<SentFile>, zone: &TimeZone, now: Timestamp) -> Result<CheckedFiles, Problem> {
     check_count(files.len())?;
     let (mut budget, mut telling) = (Budget::default(), Telling::default());
@@ -134,7 +134,7 @@ fn checked(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::told::MAX_FAULTS;
+    use crate::api::file_reports::MAX_FAULTS;
     use mainspring_server::protocol::MAX_REQUEST_BYTES;
     use serde_json::{Value, json};
 

@@ -20,7 +20,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::actions::{AskedRun, ask_for_run, moment_of};
+use super::actions::{RequestedRun, ask_for_run, moment_of};
 use crate::call::{Call, Reply, document, json as answer, nothing, ok};
 use crate::catalogue::strange;
 use crate::guard::check_scope;
@@ -39,7 +39,7 @@ const _: () = assert!(200 * MAX_BATCH <= MAX_VALUES, "jobs with a hundred variab
 /// Something to do once.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OnceAsked {
+pub(crate) struct OnceParams {
     /// When it is due.
     #[schemars(with = "Option<Timestamp>")]
     at: Option<String>,
@@ -87,20 +87,20 @@ impl JsonSchema for Work {
 pub(crate) struct Batch {
     #[serde(deserialize_with = "few")]
     #[schemars(extend("maxItems" = MAX_BATCH))]
-    items: Vec<OnceAsked>,
+    items: Vec<OnceParams>,
 }
 
 /// Those of a batch, of which no more are read than may be: two bytes of one become a kilobyte.
-fn few<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OnceAsked>, D::Error> {
+fn few<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OnceParams>, D::Error> {
     struct FewVisitor;
     impl<'de> Visitor<'de> for FewVisitor {
-        type Value = Vec<OnceAsked>;
+        type Value = Vec<OnceParams>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a list")
         }
 
-        fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Vec<OnceAsked>, A::Error> {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Vec<OnceParams>, A::Error> {
             let mut items = Vec::new();
             while let Some(item) = all.next_element()? {
                 if items.len() == MAX_BATCH {
@@ -167,7 +167,7 @@ pub async fn show(call: Call) -> Reply {
 /// own, which needs the scope `define`. Tells its status, and its document.
 async fn submit(
     call: &Call,
-    asked: OnceAsked,
+    asked: OnceParams,
     key: Option<String>,
 ) -> Result<(StatusCode, Submission), Problem> {
     let wrong = |text: &str| Problem::new(Code::Invalid, text);
@@ -175,7 +175,7 @@ async fn submit(
     let (due, key) = (due.ok_or_else(|| wrong("expected `at` or `in`"))?, asked.key.or(key));
     match (asked.job, asked.work) {
         (Some(job), None) if asked.policies.is_empty() && asked.name.is_none() => {
-            let AskedRun { run, earlier } = ask_for_run(call, job, Some(due), key).await?;
+            let RequestedRun { run, earlier } = ask_for_run(call, job, Some(due), key).await?;
             // A run that was asked for has the time at which it is due.
             let (due, run) = (Some(run.nominal), Some(run.to_string()));
             Ok(match earlier {
@@ -213,7 +213,7 @@ fn no_work() -> Problem {
 ///
 /// 422 for what is none.
 pub(crate) fn read(body: &[u8]) -> Result<(), Problem> {
-    let OnceAsked { job, work, .. } = document(body)?;
+    let OnceParams { job, work, .. } = document(body)?;
     if job.is_some() == work.is_some() { Err(no_work()) } else { Ok(()) }
 }
 

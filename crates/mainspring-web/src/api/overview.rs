@@ -62,7 +62,7 @@ pub struct Status {
     queued: usize,
     /// How many files have a problem.
     bad_files: usize,
-    /// Who asks, and what that person may.
+    /// The caller, and what that person may.
     you: You,
     /// A pause of everything, or null.
     pause: Option<Pause>,
@@ -72,7 +72,7 @@ pub struct Status {
     civil: Civils,
 }
 
-/// Who asks.
+/// The caller.
 #[derive(Debug, Serialize, JsonSchema)]
 struct You {
     name: String,

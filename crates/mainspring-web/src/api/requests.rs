@@ -8,7 +8,7 @@
 //! ```
 //!
 //! So `--url` gives every command what the socket gives it, from the same code. What can be asked needs the
-//! scope that [`scope_of`] says; who asks is known by the token, whatever the document says.
+//! scope that [`scope_of`] says; the caller is known by the token, whatever the document says.
 //!
 //! Cost: a question of the loop. One that waits has a connection to the loop of its own, and a place among
 //! the streams.
@@ -36,7 +36,7 @@ use crate::scope::Scope;
 /// A document of the protocol of the socket: the name of a command, and its arguments.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "it is a shape")]
-pub(crate) struct RequestAsked {
+pub(crate) struct RequestParams {
     command: String,
     #[serde(default)]
     id: u64,

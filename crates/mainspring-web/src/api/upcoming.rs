@@ -36,7 +36,7 @@ const MAX_TIMES: usize = 200_000;
 /// are not told.
 const MAX_LANES: usize = 1_000;
 
-const _: () = assert!(MAX_MOMENTS <= MAX_COUNTED, "what is told is counted");
+const _: () = assert!(MAX_MOMENTS <= MAX_COUNTED, "what is reported is counted");
 const _: () = assert!(MAX_COUNTED <= MAX_TIMES, "one job may have all that is searched");
 const _: () = assert!(MAX_LANES <= MAX_MOMENTS_OF_ALL, "each lane has a time at least");
 

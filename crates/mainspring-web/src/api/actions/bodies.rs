@@ -18,7 +18,7 @@ use crate::problem::{Code, Problem};
 /// When a job is to run.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RunAsked {
+pub(crate) struct RunParams {
     /// When it is due. Within the minute that has passed: now, and the same twice is one run.
     #[schemars(with = "Option<Timestamp>")]
     pub(super) at: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct NoteBody {
 /// Times to run again.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BackfillAsked")]
+#[schemars(rename = "BackfillParams")]
 pub(crate) struct Backfill {
     #[schemars(with = "Timestamp")]
     pub(super) from: String,
@@ -62,7 +62,7 @@ pub(crate) struct Backfill {
 /// What is done to many jobs or runs.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ActionAsked")]
+#[schemars(rename = "ActionParams")]
 pub(crate) struct BulkBody {
     pub(super) r#do: Deed,
     pub(super) of: BulkKind,
@@ -94,7 +94,7 @@ pub(super) enum BulkKind {
 /// How long a pause lasts, and why there is one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PauseAsked {
+pub(crate) struct PauseParams {
     /// Why, for others: at most 1,024 bytes.
     #[schemars(with = "Option<Note>")]
     pub(super) note: Option<String>,

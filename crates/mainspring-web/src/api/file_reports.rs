@@ -4,7 +4,8 @@
 //! files, one budget for the jobs of all ─▶ faults, then jobs, until the answer is as long as it may be
 //! ```
 //!
-//! Cost: what is told is written twice, the first time for its length, on the thread that has read the files.
+//! Cost: what is reported is written twice, the first time for its length, on the thread that has read the
+//! files.
 //!
 //! Does not decide whether files are good: all faults count for that.
 
@@ -30,11 +31,11 @@ pub(super) struct SentFile {
 /// there are others.
 pub(super) const MAX_FAULTS: usize = 1_000;
 
-/// How long what is told of their problems may be. A message may have a name in it that is as long as the
+/// How long what is reported of their problems may be. A message may have a name in it that is as long as the
 /// file.
 pub(super) const MAX_FAULTS_BYTES: usize = 4 << 20;
 
-/// How long what is told of their jobs may be: with their problems as long as the longest request.
+/// How long what is reported of their jobs may be: with their problems as long as the longest request.
 const MAX_JOBS_BYTES: usize = MAX_REQUEST_BYTES - MAX_FAULTS_BYTES;
 
 /// The longest line that is told with a problem in it. A job file may be one line.
