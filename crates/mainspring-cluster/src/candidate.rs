@@ -167,14 +167,14 @@ impl Candidate {
         if !self.plans {
             return Err(StoreError::Held { by: "another server".to_owned(), left: Duration::from_secs(1) });
         }
-        let anew = || {
+        let opened_again = || {
             let opened = PostgresStore::open_with_lease(&self.location, self.identity.clone(), PLANNER_LEASE);
             // Whatever a database says while it comes back.
             opened.map_err(|error| if matches!(error, StoreError::Io(_)) { StoreError::Busy } else { error })
         };
         let acquired = self.lease_cache.refusal().map_or(Ok(()), Err);
         let acquired =
-            acquired.and_then(|()| self.opened.take().map_or_else(anew, Ok)).and_then(|mut store| {
+            acquired.and_then(|()| self.opened.take().map_or_else(opened_again, Ok)).and_then(|mut store| {
                 self.identity = store.identity();
                 let lease = store.acquire(&self.owner);
                 self.opened = Some(store);

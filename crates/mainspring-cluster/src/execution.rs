@@ -7,7 +7,7 @@
 //!
 //! Nothing runs in it. So nothing ends when the planner's lease does, and it never waits for an end.
 //!
-//! Cost: a channel and a byte on a socket pair for what is told.
+//! Cost: a channel and a byte on a socket pair for what is reported.
 //!
 //! Does not know how a worker runs anything.
 

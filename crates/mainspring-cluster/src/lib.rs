@@ -33,7 +33,6 @@ pub mod worker;
 
 mod document;
 mod lease_cache;
-mod life;
 mod membership;
 mod own_server;
 mod planner_inbox;
@@ -43,3 +42,4 @@ mod remote_changes;
 mod reply_wait;
 mod streaming_requests;
 mod tables;
+mod worker_session;

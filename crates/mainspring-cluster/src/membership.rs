@@ -3,7 +3,7 @@
 //! ```text
 //!  join ─▶ renew, each sixth of the lease ─▶ .. ─▶ leave
 //!    ▲      └─ refused: lost ─▶ the loop ends all ─┘
-//!    └─────────────────────────────────────────────┘ as another life
+//!    └─────────────────────────────────────────────┘ as another session
 //! ```
 //!
 //! A worker that leaves waits until the planner has recorded its reports, [`LEAVE_WAIT`] at most: then its
@@ -40,13 +40,13 @@ use mainspring_server::server::worker::{MembershipLink, MembershipNews, WorkerOr
 
 use super::document;
 use super::lease_cache::LeaseCache;
-use super::life::Life;
+use super::worker_session::Session;
 
 /// How often a worker looks for what it is to do where a pooler lets it be told nothing, and how long it
 /// waits before it joins again. Where it is told it looks with each renewal alone.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often an output is kept anew that grows and is read elsewhere: at most a quarter of a megabyte each.
+/// How often an output is kept again that grows and is read elsewhere: at most a quarter of a megabyte each.
 const READ_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How many are kept each time: eight megabytes. Of more some come a second later, in no order, so that who
@@ -79,8 +79,8 @@ pub(super) struct Membership {
     /// Where this worker keeps what runs write.
     folder: std::path::PathBuf,
     lease_cache: Arc<LeaseCache>,
-    life: Option<Life>,
-    /// The last life is over, and what it ran is not over yet.
+    session: Option<Session>,
+    /// The last session is over, and what it ran is not over yet.
     waits_for_end: bool,
     /// Outputs that are to be kept before the reports that follow are sent.
     unkept: Vec<KeptOutput>,
@@ -118,7 +118,7 @@ impl Membership {
             reader: PostgresReader::new(location)?,
             folder,
             lease_cache,
-            life: None,
+            session: None,
             waits_for_end: false,
             unkept: Vec::new(),
             read: HashMap::new(),
@@ -169,7 +169,7 @@ impl Membership {
 
     /// How long nothing is to be done.
     fn wait(&self) -> Duration {
-        if self.life.is_none() {
+        if self.session.is_none() {
             return LOOK_INTERVAL;
         }
         let renew = LeaseDeadlines::of(self.link.lease.lasts()).renew;
@@ -203,26 +203,26 @@ impl Membership {
                 }
                 Ok(WorkerOrder::Empty(_)) => self.waits_for_end = false,
                 Err(TryRecvError::Empty) => return true,
-                Err(TryRecvError::Disconnected) => return self.leaves.is_some() && self.life.is_some(),
+                Err(TryRecvError::Disconnected) => return self.leaves.is_some() && self.session.is_some(),
             }
         }
     }
 
     fn add(&mut self, ends: Vec<AttemptEnd>) {
-        // What a life has ended that is over is reported by none.
-        let Some(life) = self.life.as_mut().filter(|_| !self.waits_for_end) else { return };
+        // What a session has ended that is over is reported by none.
+        let Some(session) = self.session.as_mut().filter(|_| !self.waits_for_end) else { return };
         for end in ends {
             let attempted = (end.key.clone(), end.attempt);
-            life.killed.remove(&attempted);
-            self.unkept.extend(life.files.remove(&attempted).and_then(|file| file.output()));
-            life.report(end);
+            session.killed.remove(&attempted);
+            self.unkept.extend(session.files.remove(&attempted).and_then(|file| file.output()));
+            session.report(end);
         }
     }
 
     /// Does what is due. Returns whether the worker has left.
     fn turn(&mut self) -> Result<bool, StoreError> {
         let lasts = self.link.lease.lasts();
-        if self.life.is_none() {
+        if self.session.is_none() {
             if self.waits_for_end || self.leaves.is_some() {
                 return Ok(self.ended.is_some());
             }
@@ -230,27 +230,27 @@ impl Membership {
             let id = self.members.join(&self.member, lasts)?;
             self.has_changed = false;
             self.link.lease.renewed_at(sent);
-            self.life = Some(Life::new(id, sent));
+            self.session = Some(Session::new(id, sent));
             self.is_told = true;
             self.link.notify();
         }
-        let is_due = self.life.as_ref().is_some_and(|life| life.is_old(lasts)) && self.is_attended();
-        let Some(life) = &mut self.life else { return Ok(false) };
+        let is_due = self.session.as_ref().is_some_and(|session| session.is_old(lasts)) && self.is_attended();
+        let Some(session) = &mut self.session else { return Ok(false) };
         if is_due || self.has_changed {
             // What was told before is among the orders that it returns.
             self.members.was_told();
             // What is its own is read whole by the clock alone, however often the worker changes.
-            let (sent, after) = (boot_time(), if is_due { 0 } else { life.last_assigned });
+            let (sent, after) = (boot_time(), if is_due { 0 } else { session.last_assigned });
             let begun = self.lease_cache.begin();
-            let (orders, plan) = self.members.renew(life.id, &self.member.state, lasts, after)?;
+            let (orders, plan) = self.members.renew(session.id, &self.member.state, lasts, after)?;
             self.lease_cache.see(begun, plan);
             self.has_changed = false;
-            life.renewed = sent;
+            session.renewed = sent;
             self.link.lease.renewed_at(sent);
             self.link.notify();
             self.is_told |= self.carry_out(orders, after);
         }
-        let Some(life) = &mut self.life else { return Ok(false) };
+        let Some(session) = &mut self.session else { return Ok(false) };
         if !self.unkept.is_empty() {
             // The files have them all the same.
             match self.outputs.keep(&self.unkept) {
@@ -259,18 +259,18 @@ impl Membership {
             }
         }
         if let Some((_, running)) = &self.ended {
-            life.give_back(running);
+            session.give_back(running);
         }
-        if !life.unsent.is_empty() {
+        if !session.unsent.is_empty() {
             let now = Moment::now();
-            let reports: Vec<Report> = life.unsent.iter().map(|own| own.sent(now)).collect();
-            self.members.report(life.id, &reports)?;
-            life.unsent.clear();
+            let reports: Vec<Report> = session.unsent.iter().map(|own| own.sent(now)).collect();
+            self.members.report(session.id, &reports)?;
+            session.unsent.clear();
         }
-        // What is told while orders are read is read the next time.
+        // What is reported while orders are read is read the next time.
         self.is_told |= self.members.was_told();
         while self.is_told {
-            let Some(Life { id, last_assigned, .. }) = self.life else { return Ok(false) };
+            let Some(Session { id, last_assigned, .. }) = self.session else { return Ok(false) };
             let orders = self.members.orders(id, last_assigned, MAX_PAGE)?;
             self.is_told = self.carry_out(orders, last_assigned);
         }
@@ -282,7 +282,7 @@ impl Membership {
     /// assigned comes after that number: after 0 it is all that is its own, and is compared if there is no
     /// more. Returns whether there may be more.
     fn carry_out(&mut self, orders: WorkerOrders, after: u64) -> bool {
-        let Some(life) = &mut self.life else { return false };
+        let Some(session) = &mut self.session else { return false };
         let WorkerOrders { assignments: assigned, kills, read } = orders;
         debug_assert!(assigned.is_sorted_by_key(|each| each.number), "orders come in their order");
         let has_more = MAX_PAGE <= assigned.len();
@@ -290,12 +290,12 @@ impl Membership {
         let (mut own, mut has_news) = (HashSet::new(), false);
         for each in assigned {
             let attempted = (each.assignment.key.clone(), each.assignment.attempt);
-            life.last_assigned = life.last_assigned.max(each.number);
+            session.last_assigned = session.last_assigned.max(each.number);
             own.insert(attempted.clone());
-            if life.attempts.contains_key(&attempted) {
+            if session.attempts.contains_key(&attempted) {
                 continue;
             }
-            life.attempts.insert(attempted.clone(), None);
+            session.attempts.insert(attempted.clone(), None);
             match document::read(&each.assignment) {
                 Ok(start) => {
                     if let Ok(body) = Body::decode(&start.work.action)
@@ -306,7 +306,7 @@ impl Membership {
                     }
                     let file = path(&self.folder, &start.key, start.cause);
                     let file = OwnFile::begin(&mut self.reader, start.key.clone(), start.attempt, file);
-                    life.files.insert(attempted, file);
+                    session.files.insert(attempted, file);
                     // The loop has ended only if this thread is to end.
                     let _ = self.link.news.send(MembershipNews::Start(Box::new(start)));
                     has_news = true;
@@ -316,14 +316,14 @@ impl Membership {
                     let text = format!("{key} is given back: this version cannot read its start: {why}");
                     let mut end = AttemptEnd::new(key, attempt, Outcome::Returned);
                     end.retry_at = Some(Moment::now().after(UNREAD_WAIT).wall);
-                    life.report(end);
+                    session.report(end);
                     let _ = self.link.news.send(MembershipNews::Note(text));
                     has_news = true;
                 }
             }
         }
         if is_all {
-            life.compare(&own);
+            session.compare(&own);
         }
         if has_news {
             self.link.notify();
@@ -344,7 +344,7 @@ impl Membership {
         }
         (self.looked, self.has_new_reader) = (now, false);
         let grown = self.read.iter().filter_map(|(attempted, kept)| {
-            self.life.as_ref()?.files.get(attempted)?.output().filter(|output| *kept < output.end())
+            self.session.as_ref()?.files.get(attempted)?.output().filter(|output| *kept < output.end())
         });
         let grown: Vec<KeptOutput> = grown.take(MAX_READ).collect();
         // What is not kept now comes with the next look, or with the end.
@@ -355,12 +355,12 @@ impl Membership {
     }
 
     fn pass_on(&mut self, kills: Vec<Kill>) {
-        let Some(life) = &mut self.life else { return };
+        let Some(session) = &mut self.session else { return };
         let mut is_told = false;
         for kill in kills {
-            if life.killed.insert((kill.key.clone(), kill.attempt)) {
+            if session.killed.insert((kill.key.clone(), kill.attempt)) {
                 is_told = true;
-                let _ = self.link.news.send(MembershipNews::Kill(life.id, (kill.key, kill.attempt)));
+                let _ = self.link.news.send(MembershipNews::Kill(session.id, (kill.key, kill.attempt)));
             }
         }
         if is_told {
@@ -371,20 +371,20 @@ impl Membership {
     /// Ends the membership once nothing runs here and the planner has recorded all. Returns whether it is
     /// over.
     fn leave(&mut self) -> Result<bool, StoreError> {
-        let (Some(life), Some((since, _))) = (&self.life, &self.ended) else { return Ok(false) };
-        if !life.unsent.is_empty() {
+        let (Some(session), Some((since, _))) = (&self.session, &self.ended) else { return Ok(false) };
+        if !session.unsent.is_empty() {
             return Ok(false);
         }
-        if self.members.orders(life.id, 0, 1)?.assignments.is_empty() {
-            self.members.leave(life.id)?;
+        if self.members.orders(session.id, 0, 1)?.assignments.is_empty() {
+            self.members.leave(session.id)?;
             return Ok(true);
         }
         Ok(LEAVE_WAIT <= Moment::now().since(*since))
     }
 
-    /// This life is over: what it ran is another's.
+    /// This session is over: what it ran is another's.
     fn lose(&mut self) {
-        self.life = None;
+        self.session = None;
         self.unkept.clear();
         self.waits_for_end = true;
         self.link.lease.end();
@@ -412,14 +412,14 @@ mod tests {
         let cache = Arc::default();
         let mut membership =
             Membership::new(&location, member, of_membership, "/nowhere".into(), cache).unwrap();
-        (membership.life, membership.is_told) = (Some(Life::new(WorkerId(7), Duration::ZERO)), false);
+        (membership.session, membership.is_told) = (Some(Session::new(WorkerId(7), Duration::ZERO)), false);
         (membership, of_loop)
     }
 
     #[test]
     fn a_lease_is_not_renewed_while_the_loop_stands_still() {
         let (membership, _loop) = joined(Duration::from_nanos(1));
-        assert!(membership.life.as_ref().unwrap().is_old(Duration::from_nanos(1)));
+        assert!(membership.session.as_ref().unwrap().is_old(Duration::from_nanos(1)));
         assert!(!membership.is_attended(), "the loop has not turned within two renewals");
         let (membership, _loop) = joined(Duration::from_secs(3_600));
         assert!(membership.is_attended());
@@ -433,8 +433,8 @@ mod tests {
         let assignments = vec![PlacedAssignment { number: 1, assignment }];
         let now = Moment::now();
         membership.carry_out(WorkerOrders { assignments, ..WorkerOrders::default() }, 1);
-        let life = membership.life.unwrap();
-        let [own] = &life.unsent[..] else { panic!("it is reported once: {:?}", life.unsent) };
+        let session = membership.session.unwrap();
+        let [own] = &session.unsent[..] else { panic!("it is reported once: {:?}", session.unsent) };
         assert_eq!((own.report.end.attempt, &own.report.end.outcome), (2, &Outcome::Returned));
         assert!(now.after(UNREAD_WAIT).wall <= own.report.end.retry_at.unwrap());
     }

@@ -111,7 +111,7 @@ struct Question<'q> {
     /// As it is left for the owner.
     line: &'q str,
     request: &'q Request,
-    /// How the owner is told who asks.
+    /// The field by which the owner learns the caller.
     actor: &'q str,
     /// Why this server stands by.
     reason: &'q str,
@@ -211,7 +211,7 @@ impl RequestProxy {
         }
     }
 
-    /// Answers one request. `actor_of` says who asks at this server, if that is known.
+    /// Answers one request. `actor_of` names the caller at this server, if that is known.
     fn answer(
         &mut self,
         line: &str,

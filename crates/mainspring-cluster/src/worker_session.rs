@@ -1,7 +1,7 @@
-//! A life of a worker in its pool: what it was given, and what it has to tell.
+//! A session of a worker in its pool: what it was given, and what it has to tell.
 //!
 //! ```text
-//!  join ─▶ handed over ─▶ ended, reported ─▶ on record: forgotten        lost ─▶ another life
+//!  join ─▶ handed over ─▶ ended, reported ─▶ on record: forgotten        lost ─▶ another session
 //!                              └── not on record after [`REPEAT_WAIT`]: reported again
 //! ```
 //!
@@ -22,9 +22,9 @@ use mainspring_server::server::remote_output::OwnFile;
 /// How long a report may be on record without what follows from it before it is made again.
 const REPEAT_WAIT: Duration = Duration::from_secs(5);
 
-/// What a life of the worker knows.
+/// What a session of the worker knows.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct Session {
     pub(super) id: WorkerId,
     /// The boot time before the last renewal that was answered.
     pub(super) renewed: Duration,
@@ -61,10 +61,10 @@ impl OwnReport {
     }
 }
 
-impl Life {
-    pub(super) fn new(id: WorkerId, renewed: Duration) -> Life {
+impl Session {
+    pub(super) fn new(id: WorkerId, renewed: Duration) -> Session {
         let (attempts, files, killed) = (HashMap::new(), HashMap::new(), HashSet::new());
-        Life { id, renewed, last_assigned: 0, attempts, files, killed, report_count: 0, unsent: Vec::new() }
+        Self { id, renewed, last_assigned: 0, attempts, files, killed, report_count: 0, unsent: Vec::new() }
     }
 
     /// Whether its lease is to be renewed.
@@ -127,13 +127,13 @@ mod tests {
 
     #[test]
     fn what_was_handed_over_to_a_loop_that_has_ended_is_given_back_once() {
-        let mut life = Life::new(WorkerId(7), Duration::ZERO);
-        life.attempts.extend([1, 2].map(|minute| (attempted(minute), None)));
-        life.report(AttemptEnd::new(attempted(3).0, 1, Outcome::Succeeded));
+        let mut session = Session::new(WorkerId(7), Duration::ZERO);
+        session.attempts.extend([1, 2].map(|minute| (attempted(minute), None)));
+        session.report(AttemptEnd::new(attempted(3).0, 1, Outcome::Succeeded));
         for _ in 0..2 {
             // The second is there still, after SIGKILL.
-            life.give_back(&[attempted(2)]);
-            let told = life.unsent.iter().map(|own| (&own.report.end.key, &own.report.end.outcome));
+            session.give_back(&[attempted(2)]);
+            let told = session.unsent.iter().map(|own| (&own.report.end.key, &own.report.end.outcome));
             let expected = [(&attempted(3).0, &Outcome::Succeeded), (&attempted(1).0, &Outcome::Returned)];
             assert_eq!(told.collect::<Vec<_>>(), expected);
         }
@@ -141,23 +141,23 @@ mod tests {
 
     #[test]
     fn a_report_is_made_again_while_its_attempt_runs_by_the_records_and_is_forgotten_then() {
-        let mut life = Life::new(WorkerId(7), Duration::ZERO);
-        life.attempts.insert(attempted(1), None);
+        let mut session = Session::new(WorkerId(7), Duration::ZERO);
+        session.attempts.insert(attempted(1), None);
         for minute in [2, 3] {
-            life.report(AttemptEnd::new(attempted(minute).0, 1, Outcome::Succeeded));
+            session.report(AttemptEnd::new(attempted(minute).0, 1, Outcome::Succeeded));
         }
-        life.unsent.clear();
+        session.unsent.clear();
         let own = HashSet::from([attempted(1), attempted(3)]);
-        life.compare(&own);
-        assert!(life.unsent.is_empty(), "it was sent a moment ago");
-        assert_eq!(life.attempts.keys().cloned().collect::<HashSet<_>>(), own);
-        let again = life.attempts.get_mut(&attempted(3)).unwrap().as_mut().unwrap();
+        session.compare(&own);
+        assert!(session.unsent.is_empty(), "it was sent a moment ago");
+        assert_eq!(session.attempts.keys().cloned().collect::<HashSet<_>>(), own);
+        let again = session.attempts.get_mut(&attempted(3)).unwrap().as_mut().unwrap();
         (again.ended.monotonic, again.made.monotonic) =
             (again.ended.monotonic - REPEAT_WAIT, again.made.monotonic - REPEAT_WAIT);
-        life.compare(&own);
-        assert_eq!(life.unsent.iter().map(|own| own.report.number).collect::<Vec<_>>(), [3]);
-        assert!(REPEAT_WAIT <= life.unsent[0].sent(Moment::now()).end.age, "it ended when it did");
-        life.compare(&own);
-        assert_eq!(life.unsent.len(), 1, "and again only later");
+        session.compare(&own);
+        assert_eq!(session.unsent.iter().map(|own| own.report.number).collect::<Vec<_>>(), [3]);
+        assert!(REPEAT_WAIT <= session.unsent[0].sent(Moment::now()).end.age, "it ended when it did");
+        session.compare(&own);
+        assert_eq!(session.unsent.len(), 1, "and again only later");
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct SharedDatabase {
 /// The program, from its start to its end.
 struct Tenure {
     /// What answers while another plans.
-    standing: Option<Standing>,
+    standing: Option<StandbyState>,
     candidate: Candidate,
     folder: Folder,
     parts: Parts,
@@ -86,12 +86,12 @@ impl Drop for Folder {
 }
 
 /// Its socket, and the connections of its page.
-struct Standing {
+struct StandbyState {
     _socket: Option<StandbySocket>,
     listener: Listener,
 }
 
-impl Drop for Standing {
+impl Drop for StandbyState {
     fn drop(&mut self) {
         // The page ends what it answers; the next begins beside it.
         for stream in &self.listener.streams {
@@ -267,7 +267,7 @@ impl Tenure {
         let socket = StandbySocket::start(&self.folder.data, self.candidate.standing());
         let socket = socket.inspect_err(|error| self.note(&format!("there is no socket for now: {error}")));
         self.candidate.answer(&listener);
-        self.standing = Some(Standing { _socket: socket.ok(), listener });
+        self.standing = Some(StandbyState { _socket: socket.ok(), listener });
     }
 
     /// Asks for the lease. `None` while another has it, or the database does not answer; `said` is what the
