@@ -233,7 +233,7 @@ fn run_one(root: &Path, name: &str, trial: Trial, data: &Path) -> Result<(), Str
     }
 }
 
-/// Finds versions anew: an old choice would hide that there is no other.
+/// Finds versions again: an old choice would hide that there is no other.
 fn resolve(place: &Path, name: &str) -> Result<(), String> {
     let _ = fs::remove_file(place.join("Cargo.lock"));
     let told =

@@ -33,7 +33,7 @@ pub fn crash(root: &Path, arguments: &[&str]) -> ExitCode {
     let (_, arguments) = Build::of(arguments);
     let mut test = Command::new("cargo");
     // As the gate's tests of the program are built: with other crates there would be other features, and what
-    // lies below would be built anew.
+    // lies below would be built again.
     test.args(["test", "--quiet", "--workspace", "--all-features"]);
     test.args(LIBRARIES.map(|library| format!("--exclude={library}")));
     conclude(succeed(test.args(["--test", "crash", "--"]).args(arguments).current_dir(root)))

@@ -123,7 +123,7 @@ mod tests {
             }
             let kept = fs::read_to_string(&path).unwrap_or_default();
             let differs = kept.lines().zip(text.lines()).find(|(kept, made)| kept != made);
-            assert!(kept == text, "{name}: {differs:#?}: `cargo xtask reference` writes it anew");
+            assert!(kept == text, "{name}: {differs:#?}: `cargo xtask reference` writes it again");
         }
     }
 

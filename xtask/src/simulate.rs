@@ -8,7 +8,7 @@
 //! | `--histories` | one server and its store |
 //! | `--pools` | two to four servers: one plans, and all carry out |
 //!
-//! Cost: half a millisecond of one core for each of one server, some milliseconds for one of several.
+//! Cost: half a millisecond of one core for each of one server, a few milliseconds for one of several.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

@@ -6,8 +6,8 @@
 //! | [`circles`] | no files that import each other in a circle |
 //! | [`budgets`] | lines per file and per function: the largest, the 90th percentile, the median |
 //! | [`sums`] | lines of code, boolean parameters and assertions of each crate |
-//! | [`text`] | headers, words that names avoid, left-overs, width, `unsafe` only where it is listed |
-//! | [`words`] | types are nouns, and a comment names its subject |
+//! | [`text`] | headers, words that names and comments avoid, left-overs, width, `unsafe` only where it is listed |
+//! | [`words`] | types are nouns |
 //! | [`manifests`] | a reason beside every dependency |
 //! | [`threads`] | a row in ARCHITECTURE.md for each file that starts a thread |
 //! | [`sizes`] | the most bytes of pages that people read from end to end |
@@ -65,7 +65,6 @@ pub fn check(root: &Path) -> Vec<Finding> {
     findings.extend(sums::check(&sources));
     findings.extend(sizes::check(root));
     findings.extend(text::check(&layer_file.unsafe_files, &sources));
-    findings.extend(words::check(&sources));
     let architecture = read(root, Path::new(threads::PATH), &mut findings);
     findings.extend(threads::check(&architecture, &sources));
     for path in files(root, Path::new(""), "md") {

@@ -50,7 +50,7 @@ pub fn contract(root: &Path, arguments: &[&str]) -> ExitCode {
 }
 
 /// Builds the program, as the chore `crash` does: without its example, dependencies have fewer features, and
-/// what lies on them is built anew.
+/// what lies on them is built again.
 fn program(root: &Path, build: Build) -> Result<PathBuf, String> {
     build.folder(root, "crash").map(|folder| folder.join("mainspring"))
 }

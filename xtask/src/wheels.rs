@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  xtask/tools.txt ──▶ target/tools/bin/NAME     python3 -m venv, then pip install --require-hashes
-//!                      target/tools/tools.txt    what is installed there: when it differs, all is installed anew
+//!                      target/tools/tools.txt    what is installed there: when it differs, all is installed again
 //!       else       ──▶ NAME on the PATH          of whatever version
 //! ```
 //!

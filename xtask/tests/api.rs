@@ -8,7 +8,7 @@
 //! A line has the item's path and its text without bodies: `mainspring::engine::Engine::shutdown: pub fn
 //! shutdown(&self) -> ..`. Attributes that callers notice stand before it: `non_exhaustive`, `must_use`,
 //! `derive`, `cfg`. The texts are kept in `testdata/api/`; a test compares them, and `UPDATE_EXPECTED=1 cargo
-//! test -p xtask` writes them anew, for the commit that says why the surface changed.
+//! test -p xtask` writes them again, for the commit that says why the surface changed.
 //!
 //! Cost: that of parsing the libraries, a second or so unoptimised.
 //!

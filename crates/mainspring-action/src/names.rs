@@ -77,7 +77,7 @@ pub fn has_body(method: &str) -> bool {
 /// What becomes of a process whose server dies without ending it: by SIGKILL, for want of memory, by a bug.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnServerDeath {
-    /// It goes on, as an orphan.
+    /// It continues, as an orphan.
     #[default]
     Leave,
     /// The kernel sends it SIGKILL. That reaches the program itself and not what it has started, and no
@@ -105,7 +105,7 @@ pub enum OnLeaseLoss {
     /// It is ended before another server may have the jobs.
     #[default]
     Kill,
-    /// It goes on, though the next owner may start the job again beside it.
+    /// It continues, though the next owner may start the job again beside it.
     Leave,
 }
 

@@ -28,7 +28,7 @@ const MAX_URL_REASON_CHARACTERS: usize = 200;
 
 const _: () = assert!(MAX_URL_REASON_CHARACTERS <= MAX_REASON_CHARACTERS);
 
-/// What is told of a run.
+/// What is reported of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PingEvent {
     /// It starts.

@@ -9,7 +9,7 @@
 //!
 //! A new kind is a row of [`RECEIVERS`]. Of the output each gets the last lines that fit into its limit.
 //!
-//! Cost: a document for each notification, made anew a few times if it is too long.
+//! Cost: a document for each notification, made again a few times if it is too long.
 //!
 //! Does not send anything, and does not sign in: a URL with a secret in it is the service's own way.
 //!

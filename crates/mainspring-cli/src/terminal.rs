@@ -83,7 +83,7 @@ pub enum Tone {
     Doubtful,
     /// It went wrong.
     Bad,
-    /// It goes on.
+    /// It continues.
     Busy,
     /// A heading.
     Heading,

@@ -113,7 +113,7 @@ fn commands_that_look_are_answered_by_a_standby_until_it_owns_the_jobs() {
     assert_eq!(left.site.served.ask(&["show", "nothing"]).code, 4);
     // What changes something needs the owner.
     assert_eq!(left.site.served.ask(&["run", "long"]).code, 75);
-    // The next owner goes on.
+    // The next owner continues.
     left.database.ask(
         "UPDATE mainspring.planner SET until = '-infinity' WHERE until > clock_timestamp() + interval '1 min'",
     );

@@ -66,7 +66,7 @@ impl Browser {
         answer
     }
 
-    /// Asks, and goes on to the page that comes of it. Answers its address too.
+    /// Asks, and continues to the page that comes of it. Answers its address too.
     fn go(&mut self, method: &str, url: &str, body: &str) -> (String, Answer) {
         let (mut url, mut answer) = (url.to_owned(), self.ask(method, url, body));
         for _ in 0..MAX_HOPS {

@@ -2,7 +2,7 @@
 
 use crate::database::Database;
 
-/// Asks until that is answered. Each question takes some milliseconds.
+/// Asks until that is answered. Each question takes a few milliseconds.
 pub(crate) fn until(database: &Database, sql: &str, answer: &str) {
     const MAX_TRIES: u32 = 3_000;
     let mut last = String::new();

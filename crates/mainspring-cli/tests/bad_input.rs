@@ -34,7 +34,7 @@ const ANY_TEXT: [&str; 1] = ["--notify"];
 /// What no argument of a certain kind is.
 const NONSENSE: &str = "\u{1}nonsense";
 
-/// Beyond what any of these commands needs, in seconds; reached only by one that goes on instead of ending.
+/// Beyond what any of these commands needs, in seconds; reached only by one that continues instead of ending.
 const BOUND_SECONDS: &str = "60";
 
 /// Where commands look that are given no data directory: nothing is there, and nothing can be made.

@@ -2,7 +2,7 @@
 //!
 //! Each `NAME.crontab` and `NAME.toml` is checked in the root of the repository; what is printed, and the
 //! exit code as a last line, must be `NAME.expected`. Files whose name begins with `system` are checked as
-//! system crontabs. To write the expectations anew after a change of messages, run the tests with
+//! system crontabs. To write the expectations again after a change of messages, run the tests with
 //! UPDATE_EXPECTED=1 and read the difference.
 
 use std::fs;

@@ -258,7 +258,7 @@ fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     http.submits_in_vain("stuck", "nothing can be recorded");
     small.free();
     fs::remove_file(small.seen.join("first")).unwrap();
-    small.running.wait_for(&["there is room on the disk again: all goes on"]);
+    small.running.wait_for(&["there is room on the disk again: all continues"]);
     small.running.wait_for(&["end    exit status 0"]);
     small.running.wait_for(&["output is kept, and new work taken"]);
     submitter.submit().unwrap();
@@ -388,7 +388,7 @@ const LOSSES: &[Loss] = &[
     Loss {
         name: "store",
         take: |data| ["", "-wal", "-shm"].iter().for_each(|end| remove(data, &format!("mainspring.db{end}"))),
-        said: &["the store was removed while it was open: it was written anew"],
+        said: &["the store was removed while it was open: it was written again"],
     },
     Loss {
         name: "log",
@@ -403,7 +403,7 @@ const LOSSES: &[Loss] = &[
     Loss {
         name: "folder",
         take: |data| fs::remove_dir_all(data).unwrap(),
-        said: &["it was taken again", "it was written anew", "the socket was removed: it was made again"],
+        said: &["it was taken again", "it was written again", "the socket was removed: it was made again"],
     },
     Loss {
         name: "socket",

@@ -1,5 +1,5 @@
-//! The server goes on to answer while a hostile client is slow, connects ten thousand times or writes strange
-//! text.
+//! The server continues to answer while a hostile client is slow, connects ten thousand times or writes
+//! strange text.
 
 use std::fs;
 use std::io::{BufReader, Read, Write};

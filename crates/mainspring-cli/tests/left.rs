@@ -66,7 +66,7 @@ fn a_worker_that_is_cut_off_ends_what_runs_but_for_what_says_that_it_may_run_twi
     worker.running.wait_for(&["what runs is asked to end (1)"]);
     worker.running.wait_for_all(&[
         &["long", "end "],
-        &["free", "note ", "the server has lost the jobs: this goes on without it"],
+        &["free", "note ", "the server has lost the jobs: this continues without it"],
         &["this worker's lease could not be renewed in time: SIGKILL to what runs"],
     ]);
     one.running.wait_for(&["free", "abandoned: ", "the server died while it ran"]);
@@ -75,7 +75,7 @@ fn a_worker_that_is_cut_off_ends_what_runs_but_for_what_says_that_it_may_run_twi
     // Its first server reads what it writes, though it keeps nothing of it.
     fs::write(folder.join("free.go"), "went\n").unwrap();
     let done = || fs::read_to_string(folder.join("free.done")).unwrap_or_default();
-    assert!(comes_true(MAX_TRIES, || done() == "went\n"), "it goes on to its end");
+    assert!(comes_true(MAX_TRIES, || done() == "went\n"), "it continues to its end");
     // A stop in good order ends it as any other.
     let mut other = Member::worker(&folder, "other", &database);
     one.says(&["run", "free"], "free@");

@@ -184,7 +184,7 @@ fn faketime() -> Option<PathBuf> {
     places.into_iter().find(|path| path.exists())
 }
 
-/// How often a passage is begun anew because the machine was so busy that the program missed the moment.
+/// How often a passage is begun again because the machine was so busy that the program missed the moment.
 const MAX_TRIES: usize = 20;
 
 fn live_through(passage: &Passage, library: &Path) {

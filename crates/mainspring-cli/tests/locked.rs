@@ -77,7 +77,7 @@ fn while_another_program_locks_the_store_runs_are_killed_in_time_and_nothing_els
     served.running.wait_for(&["the store answers again"]);
     assert!(states(&served, "long").contains("cancelled"));
     assert!(states(&served, "timed").contains("timed_out") || states(&served, "timed").contains("dead"));
-    // Nothing was killed for it, and all goes on.
+    // Nothing was killed for it, and all continues.
     assert!(states(&served, "kept").contains("running"));
     served.says(&["run", "quick", "--wait"], 0, "succeeded");
     served.running.signal(Signal::SIGTERM);

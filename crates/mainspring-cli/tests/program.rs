@@ -194,7 +194,7 @@ impl Running {
     }
 
     /// Waits for the first line from now on that contains all of `parts`, and returns it.
-    #[expect(clippy::disallowed_methods, reason = "a program that goes on without the line is a hang too")]
+    #[expect(clippy::disallowed_methods, reason = "a program that continues without the line is a hang too")]
     pub(crate) fn wait_for(&mut self, parts: &[&str]) -> String {
         let began = Instant::now();
         loop {

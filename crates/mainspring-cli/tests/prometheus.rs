@@ -366,7 +366,7 @@ fn an_alert_names_the_job_and_a_panel_has_a_line_for_each() {
     prometheus.tells(&[
         "backup has failed 3 times in a row",
         "report has failed 3 times in a row",
-        "report is paused (paused_failures): mainspring resume report goes on",
+        "report is paused (paused_failures): mainspring resume report ends that",
         "no run of quiet has succeeded for longer than its silent_after",
         "dead has runs that failed for good, 1 so far: mainspring dead list",
         "often did not run at {} of its times (server_down): mainspring history often",
@@ -381,7 +381,7 @@ fn an_alert_names_the_job_and_a_panel_has_a_line_for_each() {
         assert!(is_there, "{:#?}", get(alertmanager, "/api/v2/alerts"));
     }
     site.served.says(&["pause", "--all"], 0, "");
-    prometheus.tells(&["everything is paused: mainspring resume --all goes on"]);
+    prometheus.tells(&["everything is paused: mainspring resume --all ends that"]);
     site.stop();
     prometheus.tells(&["no mainspring server is scraped"]);
     drop(prometheus);

@@ -275,7 +275,7 @@ fn without_a_server_the_commands_say_so() {
     assert_eq!(missing.code, 1, "{}", missing.stderr);
 }
 
-/// A job that hears SIGTERM, says so, and goes on.
+/// A job that hears SIGTERM, says so, and continues.
 const DEAF: &str = "[jobs.long]\nat_boot = true\ncwd = '/'\nshell = 'trap \"echo asked\" TERM; echo ready; while :; do sleep 0.1; done'\ntimeout = { after = '9h', grace = '1h' }\n";
 
 #[test]

@@ -80,7 +80,7 @@ impl Site {
         stream
     }
 
-    /// Asks for what is told as it happens. Its head comes first.
+    /// Asks for what is reported as it happens. Its head comes first.
     pub(crate) fn stream(&self, path: &str, token: &str) -> BufReader<TcpStream> {
         let mut stream = self.connect();
         let request =
@@ -141,9 +141,9 @@ pub(crate) fn read_head(reader: &mut impl BufRead) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), head)
 }
 
-/// Reads lines until one of these parts is in them, which it returns. A stream that goes on for ever with
+/// Reads lines until one of these parts is in them, which it returns. A stream that continues for ever with
 /// other things fails.
-#[expect(clippy::disallowed_methods, reason = "a stream that goes on without the part is a hang too")]
+#[expect(clippy::disallowed_methods, reason = "a stream that continues without the part is a hang too")]
 pub(crate) fn read_until(reader: &mut impl BufRead, parts: &[&str]) -> String {
     let began = Instant::now();
     let mut text = String::new();

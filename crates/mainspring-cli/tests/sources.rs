@@ -100,7 +100,7 @@ fn jobs_go_on_whose_folder_is_gone() {
     served.running.wait_for(&["jobs.toml was read again: 0 added, 0 changed, 0 removed"]);
     let doctor = served.ask(&["doctor"]);
     assert!(
-        doctor.stdout.contains("more.toml is gone with its folder: its 1 job goes on"),
+        doctor.stdout.contains("more.toml is gone with its folder: its 1 job continues"),
         "{}",
         doctor.stdout
     );

@@ -162,7 +162,7 @@ fn a_request_to_stop_that_comes_while_the_jobs_are_given_up_is_heard() {
     one.running.signal(Signal::SIGSTOP);
     other.begins();
     one.running.signal(Signal::SIGCONT);
-    one.running.wait_for(&["this server plans no more, and what runs goes on"]);
+    one.running.wait_for(&["this server plans no more, and what runs continues"]);
     assert_eq!(one.running.stop().0.code(), Some(0));
     assert_eq!(other.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);

@@ -77,7 +77,9 @@ fn a_copy_is_shown_and_nothing_of_it_starts_until_everything_is_resumed() {
     let folder = copy_of_a_folder("paused");
     let has_run = |name: &str| folder.join(name).exists();
     let mut served = start(&folder.join("copy"), &["--paused"]);
-    served.running.wait_for(&["everything is paused, and nothing starts: `mainspring resume --all` goes on"]);
+    served
+        .running
+        .wait_for(&["everything is paused, and nothing starts: `mainspring resume --all` ends that"]);
     served.says(
         &["status"],
         0,

@@ -63,7 +63,7 @@ fn a_new_zone_file_is_noticed_and_what_is_armed_is_computed_anew() {
     apply.wait_for(&["+ applied"]);
     assert_eq!((next(&served, "home").as_str(), next(&served, "plain").as_str()), ("03:00:00Z", "12:00:00Z"));
     assert!(replace(&zones, "Asia/Kolkata"));
-    served.running.wait_for(&["the time zone files have changed: the times of 2 jobs are computed anew"]);
+    served.running.wait_for(&["the time zone files have changed: the times of 2 jobs are computed again"]);
     assert_eq!((next(&served, "home").as_str(), next(&served, "plain").as_str()), ("06:30:00Z", "12:00:00Z"));
     assert_eq!(next(&served, "applied"), "06:30:00Z");
     served.says(&["doctor"], 0, "");
@@ -73,7 +73,7 @@ fn a_new_zone_file_is_noticed_and_what_is_armed_is_computed_anew() {
     served.says(&["doctor"], 1, "time zones on disk cannot be read");
     assert_eq!(next(&served, "home"), "06:30:00Z");
     assert!(replace(&zones, "UTC"));
-    served.running.wait_for(&["the time zone files have changed: the times of 2 jobs are computed anew"]);
+    served.running.wait_for(&["the time zone files have changed: the times of 2 jobs are computed again"]);
     served.says(&["doctor"], 0, "");
     assert_eq!(next(&served, "home"), "12:00:00Z");
     served.stop();

@@ -106,7 +106,7 @@ impl Schedule {
             Expression::At(moment) => Some(*moment).filter(|&moment| after < moment),
             Expression::Reboot => None,
         };
-        debug_assert!(found.is_none_or(|found| after < found), "who asks on from it goes on");
+        debug_assert!(found.is_none_or(|found| after < found), "a search from it continues");
         found.map(|moment| moment.to_zoned(self.zone.clone()))
     }
 

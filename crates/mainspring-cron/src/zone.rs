@@ -87,7 +87,7 @@ impl ZonedCalendar<'_> {
                 return Some(found);
             }
             let end = stretch.end?;
-            debug_assert!(from < end.at, "each step goes on");
+            debug_assert!(from < end.at, "each step continues");
             let is_settled = LONGEST_CHANGE < end.at.duration_since(from);
             let answer = self.calendar.next(stretch.offset.to_datetime(from));
             if is_settled {
@@ -117,7 +117,7 @@ impl ZonedCalendar<'_> {
                 return Some(found);
             }
             let start = stretch.start?;
-            debug_assert!(start.at <= to, "each step goes on");
+            debug_assert!(start.at <= to, "each step continues");
             let before = start.at.checked_sub(INSTANT).ok()?;
             let answer = self.calendar.prev(stretch.offset.to_datetime(to));
             to = if LONGEST_CHANGE < to.duration_since(start.at) {

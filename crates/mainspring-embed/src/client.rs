@@ -148,7 +148,7 @@ impl Client {
         }
     }
 
-    /// Pauses a job until it is resumed. What runs goes on.
+    /// Pauses a job until it is resumed. What runs continues.
     ///
     /// # Errors
     /// When there is no such job, or the jobs are shut down.

@@ -18,7 +18,7 @@ impl Jobs {
     /// Jobs in a PostgreSQL database that several programs share, by a URL such as
     /// `postgres://USER@HOST/DATABASE` or the words of a connection string. Each of the programs runs
     /// handlers, submits, reads, pauses and cancels; one of them plans. When that one is gone another plans
-    /// within four seconds, or at once if it was shut down, and what runs elsewhere goes on. What ran at a
+    /// within four seconds, or at once if it was shut down, and what runs elsewhere continues. What ran at a
     /// program that is gone is tried again as its policy says, 17 s after its last sign of life at the
     /// latest. Needs the feature `postgres`.
     ///

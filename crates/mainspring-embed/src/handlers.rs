@@ -235,7 +235,7 @@ impl Handlers {
         }
     }
 
-    /// Forgets an attempt that goes on, and reports this as its end.
+    /// Forgets an attempt that still runs, and reports this as its end.
     fn leave(
         &mut self,
         number: u64,

@@ -5,7 +5,7 @@
 //!         └─ the first since that look ─▶ ProgressSignal ─▶ the loop
 //! ```
 //!
-//! Of what is told between two looks the last counts. It is not lost, as the loop looks again when the
+//! Of what is reported between two looks the last counts. It is not lost, as the loop looks again when the
 //! interval is over.
 //!
 //! Cost: a lock of the run's own for each call; at most two wakes of the loop in each interval.

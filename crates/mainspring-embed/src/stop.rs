@@ -7,7 +7,7 @@
 //!
 //! Cost: a flag, and a lock where something waits for it.
 //!
-//! Does not stop anything: a function looks at the flag, or it goes on.
+//! Does not stop anything: a function looks at the flag, or it continues.
 
 use std::future::poll_fn;
 use std::sync::{Condvar, Mutex, MutexGuard};

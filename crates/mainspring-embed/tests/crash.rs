@@ -34,10 +34,10 @@ const ROUNDS: u64 = 12;
 /// How many submissions each of them acknowledges before: at least, and at most so many more.
 const ACKNOWLEDGED: (u64, u64) = (10, 90);
 
-/// How long a program goes on after that, at most.
+/// How long a program continues after that, at most.
 const LINGER_MS: u64 = 60;
 
-/// Every so manieth submission has a handler that goes on for a while.
+/// Every so manieth submission has a handler that continues for a while.
 const SLOW: usize = 5;
 
 /// How long: some times the pause between two kills, on a quiet machine.
@@ -170,7 +170,7 @@ fn test(rounds: u64, mut seed: u64) {
         let mut program = start(&round.to_string());
         let mut lines = BufReader::new(program.stdout.take().unwrap()).lines();
         for _ in 0..ACKNOWLEDGED.0 + below(&mut seed, ACKNOWLEDGED.1) {
-            acknowledged.insert(lines.next().expect("the child goes on until it is killed").unwrap());
+            acknowledged.insert(lines.next().expect("the child continues until it is killed").unwrap());
         }
         let (_keep, never) = channel::<()>();
         let _ = never.recv_timeout(Duration::from_millis(below(&mut seed, LINGER_MS)));

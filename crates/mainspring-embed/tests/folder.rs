@@ -154,7 +154,7 @@ fn a_handler_that_is_gone_leaves_its_runs_waiting() {
         Jobs::open(&folder).unwrap().handler("other", |_: &Run, (): ()| -> Done { Ok(()) }).start().unwrap();
     let key = jobs.run_now("tick").unwrap();
     let waiting = wait_until(submitted.job(), &jobs, |record| record.state == RunState::Queued);
-    // What has a handler goes on meanwhile.
+    // What has a handler continues meanwhile.
     let other = jobs.once("other").submit().unwrap();
     assert_eq!(ended(&jobs, &other).state, RunState::Succeeded);
     assert_eq!(jobs.runs_of("tick", 1).unwrap()[0].state, RunState::Queued);

@@ -92,7 +92,7 @@ impl Site {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The progress of the run that goes on, until it is this; all that was seen before.
+    /// The progress of the run while it runs, until it is this; all that was seen before.
     fn progress_until(&self, wanted: &Value) -> Vec<Value> {
         let mut seen = Vec::new();
         loop {

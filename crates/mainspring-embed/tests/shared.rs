@@ -126,7 +126,7 @@ impl Program {
 
     fn acknowledge(&mut self, acknowledged: &mut BTreeSet<String>) {
         for _ in 0..ACKNOWLEDGED {
-            acknowledged.insert(self.lines.next().expect("it goes on until it is killed").unwrap());
+            acknowledged.insert(self.lines.next().expect("it continues until it is killed").unwrap());
         }
     }
 
@@ -153,7 +153,7 @@ fn what_is_acknowledged_is_done_though_programs_are_killed(database: &Database) 
     let mut second = Program::start(&folder, "second", database);
     second.acknowledge(&mut acknowledged);
     first.kill(&mut acknowledged);
-    // What it had asked for when the owner died goes on when it owns the jobs itself.
+    // What it had asked for when the owner died continues when it owns the jobs itself.
     second.acknowledge(&mut acknowledged);
     let mut third = Program::start(&folder, "third", database);
     third.acknowledge(&mut acknowledged);

@@ -31,7 +31,7 @@ pub(crate) struct Automaton {
     bytes: Vec<u8>,
     /// The first state after each, and one number more.
     first_next: Vec<State>,
-    /// Where it goes on if no state after it has the next byte.
+    /// Where it continues if no state after it has the next byte.
     other: Vec<State>,
     depth: Vec<u32>,
     /// The length of the longest text that ends there; 0 for none.

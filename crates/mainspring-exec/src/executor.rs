@@ -169,7 +169,7 @@ impl<K: PartialEq> Executor<K> {
         Ok(pid)
     }
 
-    /// The cgroup of a new run. Without one a run goes on in its process group, unless it is to be held to
+    /// The cgroup of a new run. Without one a run continues in its process group, unless it is to be held to
     /// something.
     fn cgroup(&mut self, spec: &ProcessSpec) -> Result<Option<Cgroup>, StartError> {
         let added = match &mut self.cgroups {
@@ -187,7 +187,7 @@ impl<K: PartialEq> Executor<K> {
         self.capacity <= self.runs.len()
     }
 
-    /// Lets go of a run that has ended and whose output is held open by something in the background, so that
+    /// Releases a run that has ended and whose output is held open by something in the background, so that
     /// there is room.
     pub fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         if let Some(at) = self.runs.iter().position(|timed| timed.run.is_lingering()) {
@@ -268,7 +268,7 @@ impl<K: PartialEq> Executor<K> {
         self.runs.iter().filter(|timed| timed.run.is_to_be_detached()).count()
     }
 
-    /// The server has lost the jobs: lets go of the runs that go on then, and returns their keys. What they
+    /// The server has lost the jobs: releases the runs that go on then, and returns their keys. What they
     /// write is read by a thread as long as this process lives. The end of one is reported only if its
     /// program has ended already.
     pub fn leave(&mut self, now: Moment, reports: &mut dyn Reports<K>) -> Vec<K> {

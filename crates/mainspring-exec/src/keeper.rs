@@ -3,7 +3,7 @@
 //! ```text
 //!  server ── "+812 /sys/fs/cgroup/../run-812-1", "*813", "=91000", "-812" ──▶ pipe ──▶ keeper: groups, deadline
 //!  the server is killed:   the pipe ends         ─▶ SIGKILL to all groups, and the keeper ends
-//!  it is stopped:          the deadline is over  ─▶ SIGKILL to the groups with `+`; a later deadline begins anew
+//!  it is stopped:          the deadline is over  ─▶ SIGKILL to the groups with `+`; a later deadline begins again
 //! ```
 //!
 //! | `on_lease_loss` | `on_server_death` | the keeper ends it |
@@ -250,7 +250,7 @@ impl KeeperState {
     /// How long the pipe is waited for.
     fn wait(&self, now: Duration) -> PollTimeout {
         let Some(until) = self.until else { return PollTimeout::NONE };
-        // Rounded up: one that is looked at too early waits anew.
+        // Rounded up: one that is looked at too early waits again.
         let left_ms = until.saturating_sub(now).as_millis() + 1;
         PollTimeout::try_from(left_ms).unwrap_or(PollTimeout::MAX)
     }

@@ -9,8 +9,8 @@
 //! Whatever cuts a text does so after this: it finds `***`, and never a part of a secret. Held back is only
 //! what may be the beginning of a secret. Where secrets overlap, one `***` stands for all of them.
 //!
-//! An output that pauses is told with what is held, so that its last words are not lost. What is told then
-//! stays known: if it was the beginning of a secret, the rest of that secret is not told.
+//! An output that pauses is told with what is held, so that its last words are not lost. What is reported
+//! then stays known: if it was the beginning of a secret, the rest of that secret is not told.
 //!
 //! Cost: each byte is compared about twice, however many secrets and lines of them there are, and wherever
 //! the cuts are: `automaton.rs`. At most the longest secret is held.

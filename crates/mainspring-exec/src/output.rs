@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A line longer than [`MAX_OUTPUT_LINE_BYTES`] is handed out in pieces of at most that size, cut between
-//! characters; all but the last say that the line goes on. Bytes that are not UTF-8 become U+FFFD.
+//! characters; all but the last say that the line continues. Bytes that are not UTF-8 become U+FFFD.
 //!
 //! Cost: each byte is looked at once for the line's end; at most one piece is kept.
 //!
@@ -34,7 +34,7 @@ pub enum Stream {
 pub struct Piece<'a> {
     /// The text.
     pub text: Cow<'a, str>,
-    /// Whether the line goes on with the next piece of the same stream.
+    /// Whether the line continues with the next piece of the same stream.
     pub goes_on: bool,
 }
 

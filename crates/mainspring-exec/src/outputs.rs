@@ -17,7 +17,7 @@ use crate::tail::{TAIL_BYTES_MAX, Tail};
 /// that a process may make without privileges. What is in it was written before the end.
 const MAX_HELD_BYTES: usize = 1 << 20;
 
-/// What is told of each line.
+/// What is reported of each line.
 pub(crate) type OnPiece<'a> = dyn FnMut(Stream, &Piece<'_>) + 'a;
 
 /// Both outputs of a run, and what is left of its cap.
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// What is told of two texts that are written and read in pieces, under a cap.
+    /// What is reported of two texts that are written and read in pieces, under a cap.
     fn told(random: &mut Random, secrets: &[String], texts: [&str; 2]) -> String {
         let mut masks = Masks::default();
         secrets.iter().for_each(|secret| masks.add(&Secret::new(secret)));
@@ -201,7 +201,7 @@ mod tests {
             if random.below(2) == 0 {
                 outputs.read(&mut buffer, &mut tell);
             }
-            // The end of the program was waited for long enough, and something in the background goes on.
+            // The end of the program was waited for long enough, and something in the background continues.
             if random.below(20) == 0 {
                 outputs.finish_lines(&mut tell);
             }

@@ -5,7 +5,7 @@
 //! | `NAME=value`, `export NAME=value` | a variable; its name has letters, digits and `_` |
 //! | `NAME="value"`, `NAME='value'` | the same: a quote at the start of the value goes, and then one at its end |
 //! | `NAME=value # text` | `value `, up to the first `#` |
-//! | a line that ends with `\` | goes on in the next one |
+//! | a line that ends with `\` | continues in the next one |
 //! | anything else, as `NAME = value` | passed over |
 //!
 //! It is opened as a secret's file is. A file that is not there has no variables, and one that cannot be read

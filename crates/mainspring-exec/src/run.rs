@@ -50,7 +50,7 @@ const SURVIVORS_LOOK: Duration = Duration::from_millis(50);
 
 /// What the output of a run that is left ends with.
 const LEFT_TEXT: &str =
-    "the server has lost the jobs: this goes on without it, and what it writes from now on is not kept";
+    "the server has lost the jobs: this continues without it, and what it writes from now on is not kept";
 
 /// A process that runs, or whose output is not at its end.
 #[derive(Debug)]
@@ -259,7 +259,7 @@ impl<K> Run<K> {
         self.cgroup
     }
 
-    /// Whether it goes on when the server loses the jobs. What was to end before that ends.
+    /// Whether it continues when the server loses the jobs. What was to end before that ends.
     pub(crate) fn is_to_be_detached(&self) -> bool {
         self.on_lease_loss == OnLeaseLoss::Leave && self.killing.is_none()
     }

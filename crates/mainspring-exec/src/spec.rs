@@ -3,12 +3,12 @@
 //! | part | when it is left out |
 //! |---|---|
 //! | environment | clean: nothing but what stands here |
-//! | secrets | none; read anew from their files for each run, see [`secret`](crate::secret) |
+//! | secrets | none; read again from their files for each run, see [`secret`](crate::secret) |
 //! | umask, nice, limits | the server's own, see [`attributes`](crate::attributes) |
 //! | input | standard input is empty |
 //! | timeout | none |
 //! | kill | SIGTERM, ten seconds, SIGKILL |
-//! | when the server dies | it goes on |
+//! | when the server dies | it continues |
 //! | when the lease of the jobs is lost | it is ended |
 //! | new privileges | programs may take them on, as `sudo` does |
 //!

@@ -150,8 +150,8 @@ pub(crate) fn fork(launch: &Launch, descriptors: Descriptors) -> io::Result<Pid>
     let mut before = SigSet::empty();
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
     // SAFETY: the child runs `Child::run` and `_exit` alone, which keep to what is async-signal-safe: see
-    // there. The parent goes on as before. There may be other threads; they are not in the child, and no lock
-    // of theirs is taken there.
+    // there. The parent continues as before. There may be other threads; they are not in the child, and no
+    // lock of theirs is taken there.
     let forked = match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => child.become_program(),

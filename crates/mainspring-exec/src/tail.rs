@@ -1,4 +1,4 @@
-//! The end of a long output: the last bytes that a run wrote, as long as it goes on writing.
+//! The end of a long output: the last bytes that a run wrote, as long as it writes.
 //!
 //! ```text
 //! reported at once: the head, up to the cap less the tail │ kept back: the last TAIL_BYTES_MAX at most │ at the end of the run:

@@ -150,11 +150,11 @@ pub fn addresses_of(text: &str) -> Result<Vec<String>, String> {
 /// The hook of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobHook {
-    /// Of what is told.
+    /// Of what is reported.
     pub on: Vec<NoticeKind>,
     /// Who is told; `None` where nothing is said, so that the default of the server holds.
     pub targets: Option<Vec<Target>>,
-    /// What is told of each start, success and failure.
+    /// What is reported of each start, success and failure.
     pub ping_url: Option<PingTarget>,
     /// How long no run may have succeeded.
     pub silent_after: Option<Duration>,

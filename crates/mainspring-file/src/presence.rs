@@ -39,7 +39,7 @@ pub fn missing(body: &Body) -> Vec<String> {
     }
 }
 
-/// The same for what is told of a job.
+/// The same for what is reported of a job.
 pub fn missing_for(hook: &JobHook) -> Vec<String> {
     let of_target = |target: &Target| match target {
         Target::Webhook(target) => of_webhook(&target.webhook),

@@ -277,7 +277,7 @@ mod tests {
             "0 a wait, 190 b wait, 59990 c wait, 60100 d tell, 60200 a wait, 60400 a read",
         ),
         ("another is renamed to it", "0 r wait, 200 r read"),
-        ("it is removed and made anew by an editor", "0 - wait, 40 r wait, 240 r read"),
+        ("it is removed and made again by an editor", "0 - wait, 40 r wait, 240 r read"),
         ("the link to it leads elsewhere", "0 r wait, 200 r read, 400 r rest, 600 = wait, 800 = read"),
         ("a ConfigMap is swapped: for a moment the link leads nowhere", "0 ! wait, 3 r wait, 203 r read"),
         ("its time is told late", "0 m wait, 200 m read"),

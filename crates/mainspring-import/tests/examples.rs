@@ -1,7 +1,7 @@
 //! Twenty examples of each kind and more, with what is written and said of each.
 //!
 //! `testdata/import/KIND.txt` has sections `=== TITLE` with files `--- NAME OPTIONS`. `KIND.expected` has
-//! what becomes of them, and is written anew with `UPDATE_EXPECTED=1`. The examples say what public files
+//! what becomes of them, and is written again with `UPDATE_EXPECTED=1`. The examples say what public files
 //! say, in words of their own.
 
 use std::fmt::Write;
@@ -102,7 +102,7 @@ fn look(name: &str, kind: Kind) {
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
     let differs = kept.lines().zip(out.lines()).find(|(kept, made)| kept != made);
-    assert!(kept == out, "{name}: {differs:#?}: UPDATE_EXPECTED=1 writes it anew");
+    assert!(kept == out, "{name}: {differs:#?}: UPDATE_EXPECTED=1 writes it again");
 }
 
 #[test]

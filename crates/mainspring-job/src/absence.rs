@@ -1,7 +1,7 @@
 //! A job whose source does not have it any more, and what makes it the same job if it comes back.
 //!
 //! ```text
-//!  its file lacks it ─▶ absent ─┬─ the same source has it again within a day ─▶ goes on: pause, marks, waiting runs
+//!  its file lacks it ─▶ absent ─┬─ the same source has it again within a day ─▶ continues: pause, marks, waiting runs
 //!                              ├─ a day is over, or another source has its name ─▶ removed
 //!                              └─ a person removes it ─────────────────────────────▶ removed
 //! ```

@@ -93,7 +93,7 @@ pub enum Input {
         at: Timestamp,
     },
     /// Something happens to a worker. Those that are there are told before [`Input::Begin`]: what runs at
-    /// them goes on.
+    /// them continues.
     Worker(WorkerEvent),
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were
     /// running at a worker that is not there are abandoned now; if the last owner died, it may be one of them
@@ -146,7 +146,7 @@ pub enum Input {
     ///
     /// Nothing about it is written, so that it ends with the server: unlike a pause, which stays what it was.
     Stop,
-    /// Who asks for what with the next command, to be kept with it. Told before that command; a command that
+    /// The caller of the next command, to be kept with it. Told before that command; a command that
     /// is refused at once leaves no row.
     Audit(Audit),
     /// A person or a program asks for something.
@@ -216,7 +216,7 @@ impl From<AttemptEnd> for Input {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WorkerEvent {
-    /// It is there. Told again, its labels and its capacity are these from now on; what runs at it goes on.
+    /// It is there. Told again, its labels and its capacity are these from now on; what runs at it continues.
     Present(Worker),
     /// It is about to end: nothing starts at it any more. What it kills for that is abandoned, not failed.
     Leaving(WorkerId),
@@ -310,7 +310,7 @@ pub enum Command {
     Withdraw(OnceId),
     /// End a run: withdraw it if it waits, kill it if it runs.
     Cancel(RunKey),
-    /// Plan nothing until further notice. What runs goes on, what waits waits; but a run by hand of a job
+    /// Plan nothing until further notice. What runs continues, what waits waits; but a run by hand of a job
     /// that is paused starts. It ends by [`Command::Resume`], or when its time is over. Another pause of the
     /// same scope takes its place. One of everything may come before planning begins: then nothing starts
     /// with it.
@@ -347,7 +347,7 @@ pub enum Command {
         /// Where they come from now.
         source: String,
     },
-    /// Remove a job: what runs goes on to its end, what waits is cancelled, and its record is dropped.
+    /// Remove a job: what runs continues to its end, what waits is cancelled, and its record is dropped.
     Remove(JobName),
     /// Remove a job if it is defined, and drop the oldest [`MAX_PRUNED`](crate::MAX_PRUNED) of its ended
     /// runs. Dead letters stay. Refused while the job has an open run. The shell reads the store after the

@@ -76,7 +76,7 @@ impl OnceId {
         self.number & DRAWN != 0
     }
 
-    /// In which epoch of an owner it was submitted: the numbers of a planner begin anew in each. That of one
+    /// In which epoch of an owner it was submitted: the numbers of a planner begin again in each. That of one
     /// that was [drawn](OnceId::drawn) is greater than each of a planner.
     pub const fn epoch(self) -> u64 {
         self.number >> NUMBER_BITS

@@ -227,7 +227,7 @@ pub enum Takeover {
     Clean,
     /// It did not: it died, or was fenced out.
     Unclean,
-    /// It did not, and the machine has been started anew since: a power cut, or the end of its kernel.
+    /// It did not, and the machine has been started again since: a power cut, or the end of its kernel.
     /// Nothing that ran is suspected of that.
     Rebooted,
 }

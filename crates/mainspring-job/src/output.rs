@@ -334,7 +334,7 @@ pub enum Note {
     PausedAfterFailures(JobName),
     /// The server died in a job's runs so often in a row that it is paused.
     PausedAfterCrashes(JobName),
-    /// A pause that had an end is over by itself: the job goes on.
+    /// A pause that had an end is over by itself: the job continues.
     PauseOver(JobName),
     /// The same of everything.
     AllPauseOver,

@@ -265,7 +265,7 @@ pub trait Reader {
     fn load(&mut self, after: OnceId, up_to: Timestamp, limit: usize) -> Result<Vec<Once>, StoreError>;
 
     /// The ids of what [`load`](Reader::load) would answer. A store that reads them without the jobs says so
-    /// by writing this anew.
+    /// by writing this again.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -274,7 +274,7 @@ pub trait Reader {
     }
 
     /// Whether a pending one-shot job is a member of a batch, by its policies. A store that knows it without
-    /// reading all of them says so by writing this anew.
+    /// reading all of them says so by writing this again.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -26,7 +26,7 @@ use crate::store::{Lease, Store, StoreError};
 /// what else is to be done: starts, kills, replies and notes, in their order.
 ///
 /// # Errors
-/// When the store fails. What was decided is lost then: the planner has to be made anew, from the store.
+/// When the store fails. What was decided is lost then: the planner has to be made again, from the store.
 ///
 /// # Example
 /// ```

@@ -54,7 +54,7 @@ pub trait QueueSubject {
     /// pending.
     fn step(&mut self, due: &mut Due) -> Option<Step>;
 
-    /// Lets go of the key of a timer that fired. Most need not be told.
+    /// Releases the key of a timer that fired. Most need not be told.
     fn release(&mut self, key: Self::Key) {
         drop(key);
     }

@@ -87,7 +87,7 @@ impl Estimate {
     }
 }
 
-/// What a case takes on average over the subjects, in seconds: a first guess, corrected as a run goes on.
+/// What a case takes on average over the subjects, in seconds: a first guess, corrected as a run continues.
 fn seconds_expected(case: &Case) -> f64 {
     let size = case.size as f64;
     // The more timers, the more caches are too small: 70 ns an operation at a thousand, 0.5 us at a million,

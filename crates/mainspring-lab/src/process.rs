@@ -7,7 +7,7 @@
 //!
 //! A new process has empty caches, an untouched allocator and no other subject's threads.
 //!
-//! Cost: some milliseconds to start.
+//! Cost: a few milliseconds to start.
 //!
 //! It does not wait for ever: a measurement that takes more than [`cpu_seconds_max`] is ended by the kernel.
 

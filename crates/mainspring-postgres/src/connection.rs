@@ -1,4 +1,4 @@
-//! One session of the database, which is made anew when it has ended.
+//! One session of the database, which is made again when it has ended.
 //!
 //! ```text
 //!  call ─▶ session, or a new one ─▶ statement with its values ─▶ rows
@@ -36,7 +36,7 @@ use super::tls;
 use super::value::Value;
 
 /// How long an answer is waited for. Three tries fit into the time that an owner has without a renewal. What
-/// the database was doing it goes on doing: the next try of a batch finds it done, or waits for its lock.
+/// the database was doing it continues: the next try of a batch finds it done, or waits for its lock.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long a step of the schema may take: it may build an index.

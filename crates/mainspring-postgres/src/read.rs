@@ -67,7 +67,7 @@ pub(super) fn load(
     let sql = format!("SELECT {PENDING} {IN_RANGE}");
     let found = rows_of(connection, "load", &sql, &range(after, up_to, limit), columns::once)?;
     debug_assert!(found.len() <= limit);
-    debug_assert!(found.is_sorted_by_key(|once| once.id), "the planner goes on behind the last");
+    debug_assert!(found.is_sorted_by_key(|once| once.id), "the planner continues behind the last");
     Ok(found)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn load_ids(
     let sql = format!("SELECT due, number {IN_RANGE}");
     let found = rows_of(connection, "load ids", &sql, &range(after, up_to, limit), columns::once_id)?;
     debug_assert!(found.len() <= limit);
-    debug_assert!(found.is_sorted(), "the planner goes on behind the last");
+    debug_assert!(found.is_sorted(), "the planner continues behind the last");
     Ok(found)
 }
 

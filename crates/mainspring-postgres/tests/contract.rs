@@ -7,7 +7,7 @@ use mainspring_postgres::{Identity, Location, PostgresStore};
 use super::database::Database;
 use super::relay::Relay;
 
-/// All tables, as if nothing had ever been written. TRUNCATE makes forty files anew each time.
+/// All tables, as if nothing had ever been written. TRUNCATE makes forty files again each time.
 const EMPTY: &str =
     "DELETE FROM mainspring.job; DELETE FROM mainspring.pending; DELETE FROM mainspring.once_key;
     DELETE FROM mainspring.open_run; DELETE FROM mainspring.history; DELETE FROM mainspring.past_attempt;

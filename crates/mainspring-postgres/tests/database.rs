@@ -27,7 +27,7 @@ const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 /// Any will do: it is a part of the socket's name.
 const PORT: &str = "5432";
 
-/// How often the database is asked whether it is there. `psql` takes some milliseconds.
+/// How often the database is asked whether it is there. `psql` takes a few milliseconds.
 const MAX_TRIES: u32 = 3_000;
 
 /// How long it has before it is asked again.

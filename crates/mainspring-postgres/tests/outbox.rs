@@ -89,7 +89,7 @@ fn a_renewal_of_the_lease_looks_for_what_nothing_told() {
     assert_eq!(asked(&mut inbox).len(), 1);
 }
 
-/// The planner reads, and dies before, in or after the commit; another goes on.
+/// The planner reads, and dies before, in or after the commit; another continues.
 #[test]
 fn a_submission_is_neither_lost_nor_doubled_by_a_crash_in_between() {
     let Some(mut database) = Database::start() else { return };

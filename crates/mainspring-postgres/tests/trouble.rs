@@ -12,7 +12,7 @@ use mainspring_postgres::{FORMAT_VERSION, Identity, Inbox, Location, PostgresSto
 use super::database::Database;
 use super::relay::Relay;
 
-/// How often something is tried that the database needs a moment for. Each try takes some milliseconds at
+/// How often something is tried that the database needs a moment for. Each try takes a few milliseconds at
 /// least.
 pub(crate) const MAX_TRIES: u32 = 2_000;
 
@@ -172,7 +172,7 @@ fn a_commit_that_is_held_up_is_not_lost_and_nobody_takes_the_lease_meanwhile() {
             PERFORM pg_sleep(5); RETURN NULL; END $$;
         CREATE TRIGGER slow AFTER INSERT ON mainspring.open_run FOR EACH ROW EXECUTE FUNCTION slow()",
     );
-    // No answer in time, and the backend goes on with it.
+    // No answer in time, and the backend continues with it.
     assert!(matches!(one.commit(lease, &plan(1)), Err(StoreError::Unknown)));
     let held = other.acquire(&Owner::new("other"));
     assert!(matches!(held, Err(StoreError::Busy | StoreError::Held { .. })), "{held:?}");
@@ -220,7 +220,7 @@ fn an_owner_that_lost_the_answer_takes_its_lease_again_and_knows_how_it_came_to_
     assert!(matches!(lost, Err(StoreError::Busy)), "{lost:?}");
     assert_eq!(database.ask("SELECT owner FROM mainspring.planner"), "one", "it has the lease");
     let lease = acquired(&mut one);
-    assert_eq!(lease.takeover, Takeover::Unclean, "the owner before it died, whoever heard that");
+    assert_eq!(lease.takeover, Takeover::Unclean, "the owner before it died, no matter who heard that");
     assert_eq!(tried(&mut one, lease, &plan(1)), [Answer::New]);
     let other = opened(&database).acquire(&Owner::new("other"));
     assert!(matches!(other, Err(StoreError::Held { .. })), "{other:?}");

@@ -61,7 +61,7 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     let mut findings = vec![room(health.free_bytes)];
     if health.is_all_paused {
         findings.push(
-            Finding::warning("paused", "everything is paused", "`mainspring resume --all` goes on")
+            Finding::warning("paused", "everything is paused", "`mainspring resume --all` ends that")
                 .coded("paused_all"),
         );
     }
@@ -70,12 +70,12 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     }
     if 0 < health.failing.count {
         let text = format!("after too many failures: {}", names(&health.failing));
-        let hint = "`mainspring history --state failed,timed_out` says why, `mainspring resume JOB` goes on";
+        let hint = "`mainspring history --state failed,timed_out` says why, `mainspring resume JOB` ends it";
         findings.push(Finding::warning("paused", text, hint).coded("paused_failures"));
     }
     if 0 < health.crash_loops.count {
         let text = format!("the server died in them {MAX_CRASHES} times: {}", names(&health.crash_loops));
-        let hint = "mend them, and `mainspring resume JOB` goes on";
+        let hint = "mend them, and `mainspring resume JOB` ends that";
         findings.push(Finding::warning("paused", text, hint).coded("paused_crashes"));
     }
     if 0 < health.quarantined.count {
@@ -119,7 +119,7 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         Some(fault) => Finding::bad("store", fault.clone(), "look at the server's log, and at the disk")
             .coded("store_fault"),
     });
-    let hint = "all goes on by itself once that is mended";
+    let hint = "all continues by itself once that is mended";
     findings.extend(status.troubles.iter().map(|trouble| Finding::bad("trouble", trouble.clone(), hint)));
     let jobs = counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job");
     let open = counted(usize::try_from(status.open).unwrap_or(usize::MAX), "open run");
@@ -143,7 +143,7 @@ fn clock(health: &HealthWire, now: Timestamp) -> Option<Finding> {
     }
     let text = format!("{}, {}", step.text, relative(step.at, now));
     let hint = match step.is_back {
-        true => "nothing fires twice, and each job goes on at its next time",
+        true => "nothing fires twice, and each job continues at its next time",
         false => "what was due in between is caught up or missed, as the job's misfire says",
     };
     Some(Finding::warning("clock", text, hint).coded("clock_jumped"))
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(finding.text, "the clock was set back by 2 h 0 min, now");
         assert_eq!(
             finding.hint.as_deref(),
-            Some("nothing fires twice, and each job goes on at its next time")
+            Some("nothing fires twice, and each job continues at its next time")
         );
         health.behind.add("tick");
         assert_eq!(clock(&health, at), None, "the jobs that rest are told instead");

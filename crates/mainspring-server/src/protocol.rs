@@ -323,7 +323,7 @@ pub struct RunWire {
     pub due: Timestamp,
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
-    /// How far it is, while it goes on and if its handler tells it.
+    /// How far it is, while it runs and if its handler tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressWire>,
     /// The machine of the server where its last attempt runs or ran, or that it waits for; left out where
@@ -374,7 +374,7 @@ pub struct LineWire {
     pub attempt: u32,
     pub time: String,
     pub stream: String,
-    /// Whether the line was too long for one piece, and the next of this stream goes on with it.
+    /// Whether the line was too long for one piece, and the next of this stream continues with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,
     pub text: String,

@@ -1,4 +1,4 @@
-//! Messages to the service manager: the server is ready, goes on, or stops.
+//! Messages to the service manager: the server is ready, continues, or stops.
 //!
 //! | message | is sent |
 //! |---|---|
@@ -11,7 +11,7 @@
 //!
 //! Cost: one datagram for each; none if there is no service manager.
 //!
-//! Does not fail: a server that cannot send a message goes on.
+//! Does not fail: a server that cannot send a message continues.
 //!
 //! Source: sd_notify(3).
 
@@ -27,7 +27,7 @@ const VARIABLE: &str = "NOTIFY_SOCKET";
 /// The server may start jobs.
 pub const READY: &str = "READY=1";
 
-/// The server goes on.
+/// The server continues.
 pub const ALIVE: &str = "WATCHDOG=1";
 
 /// The server ends.

@@ -60,7 +60,7 @@ impl InodeWatch {
         Ok(InodeWatch { store: store.to_owned(), held, lock: lock.and_then(noted), logs: logs.collect() })
     }
 
-    /// Notes anew where they are, after they were opened again.
+    /// Notes again where they are, after they were opened again.
     pub(super) fn retake(&mut self, store: &Path, lock: Option<&Path>) -> io::Result<()> {
         let before = std::mem::replace(self, InodeWatch::take(store, lock)?);
         if HOLD == 0 {
@@ -89,7 +89,7 @@ impl InodeWatch {
         }
     }
 
-    /// Notes the lock anew.
+    /// Notes the lock again.
     pub(super) fn relock(&mut self, lock: &Path) {
         self.lock = id(lock).map(|id| (lock.to_owned(), id));
     }

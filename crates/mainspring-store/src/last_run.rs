@@ -3,10 +3,10 @@
 //!
 //! ```text
 //!  a run ends ───────────────▶ record: it is the last, unless one with a later nominal time is
-//!  it opens again, is pruned ─▶ replace: if it was the last, the last is looked for anew
+//!  it opens again, is pruned ─▶ replace: if it was the last, the last is looked for again
 //! ```
 //!
-//! Cost: an update of the job's row for each end; most ends write that row in any case. Looking anew reads
+//! Cost: an update of the job's row for each end; most ends write that row in any case. Looking again reads
 //! the job's runs from the latest back to the first that is over.
 //!
 //! Does not know one-shot jobs: they have no row.

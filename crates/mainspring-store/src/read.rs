@@ -48,7 +48,7 @@ pub(super) fn load(
     let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
     let found = rows(connection, &load_sql(), values, columns::once)?;
     debug_assert!(found.len() <= limit);
-    debug_assert!(found.is_sorted_by_key(|once| once.id), "the planner goes on behind the last");
+    debug_assert!(found.is_sorted_by_key(|once| once.id), "the planner continues behind the last");
     Ok(found)
 }
 
@@ -66,7 +66,7 @@ pub(super) fn load_ids(
     let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
     let found = rows(connection, load_ids_sql(), values, columns::once_id)?;
     debug_assert!(found.len() <= limit);
-    debug_assert!(found.is_sorted(), "the planner goes on behind the last");
+    debug_assert!(found.is_sorted(), "the planner continues behind the last");
     Ok(found)
 }
 
@@ -118,7 +118,7 @@ pub(super) fn find(connection: &Connection, query: &Query) -> Result<Vec<Run>, S
     Ok(found)
 }
 
-/// How many runs are found by what they have in common and then sorted or looked through: some milliseconds'
+/// How many runs are found by what they have in common and then sorted or looked through: a few milliseconds'
 /// work. Of more runs than this enough are soon met in the order of the answer.
 const FEW: u32 = 20_000;
 

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | the log is gone | the store is closed, which writes all of it into the file, and opened again |
 //! | the lock is gone | it is taken again; if a second server has it, what was known is saved, and the store stops |
-//! | the store is gone | it is written anew from the file that is still open |
+//! | the store is gone | it is written again from the file that is still open |
 //! | another file is in its place | what was known is saved beside it, and the store stops |
 //! | it has moved | the store stops |
 //!
 //! The store checks this before each commit and each renewal. So nothing is acknowledged that would be lost,
 //! and nothing starts beside a second server.
 //!
-//! Cost: some system calls for each commit; to write a store anew takes about a second for a gigabyte.
+//! Cost: some system calls for each commit; to write a store again takes about a second for a gigabyte.
 //!
 //! Source: [VACUUM INTO](https://www.sqlite.org/lang_vacuum.html#vacuuminto).
 
@@ -91,7 +91,7 @@ impl SqliteStore {
         fs::rename(&copy, &self.path).map_err(io_failed)?;
         private::sync_folder(self.path.parent().unwrap_or(Path::new("/"))).map_err(io_failed)?;
         self.connection = connect(&self.path)?;
-        self.look_again("the store was removed while it was open: it was written anew, and nothing is lost")
+        self.look_again("the store was removed while it was open: it was written again, and nothing is lost")
     }
 
     fn replaced(&mut self) -> StoreError {

@@ -2,7 +2,7 @@
 //!
 //! Cost: one question of the loop for each, on one of its lines.
 //!
-//! Does not stop at what fails: it says what did, and goes on. Does not outlive the server.
+//! Does not stop at what fails: it says what did, and continues. Does not outlive the server.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -104,7 +104,7 @@ impl ActionState {
     }
 }
 
-/// All that goes on, and what went on before.
+/// All that still run, and those before.
 #[derive(Debug, Default)]
 pub struct Bulk(Mutex<(u64, BTreeMap<u64, ActionState>)>);
 

@@ -2,7 +2,7 @@
 //!
 //! Cost: none of its own.
 //!
-//! Does not check who asks: see [`guard`](crate::guard).
+//! Does not check the caller: see [`guard`](crate::guard).
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -44,7 +44,7 @@ pub struct Call {
     pub query: &'static [&'static str],
     /// What all share.
     pub app: Arc<App>,
-    /// Who asks; `None` where anybody may.
+    /// The caller; `None` where anybody may.
     pub who: Option<Principal>,
     /// How that is known.
     pub proof: Option<Proof>,
@@ -114,7 +114,7 @@ impl Call {
         format!("{}{address}", "../".repeat(depth))
     }
 
-    /// Who asks, where the route says that it must be somebody.
+    /// The caller, where the route says that it must be somebody.
     ///
     /// # Errors
     ///

@@ -40,7 +40,7 @@ pub const RECENT_RUNS: usize = 100;
 /// Of so many jobs a list asks how their last runs went: a question each, and as many as a page shows.
 const MAX_LOOKED_BACK: usize = 60;
 
-/// For so long a list goes on asking, a millisecond or two each: a person waits for the list.
+/// For so long a list still asks, a millisecond or two each: a person waits for the list.
 const LOOK_BACK: Duration = Duration::from_millis(10);
 
 /// A job.
@@ -106,7 +106,7 @@ struct Cache {
 }
 
 impl Cache {
-    /// Forgets the definitions and the runs that no job has any more: a job that is defined anew again and
+    /// Forgets the definitions and the runs that no job has any more: a job that is defined again and
     /// again would leave one of each behind.
     fn prune(&mut self, jobs: &[Arc<CachedJob>]) {
         // Each job has one of each at most, so that the look at all of them is worth it only beyond that.
@@ -201,7 +201,7 @@ impl Catalogue {
         let (known, asking) = {
             let mut kept = locked(&self.kept);
             let known = kept.jobs.clone().filter(|(asked, _)| kept.is_watched || now.since(*asked) < FRESH);
-            // What changes from here on is noted anew.
+            // What changes from here on is noted again.
             let stale = std::mem::replace(&mut kept.stale, Stale::Some(BTreeSet::new()));
             let stale = if known.is_none() { Stale::All } else { stale };
             (known, PendingRequest { catalogue: self, stale })

@@ -1,7 +1,7 @@
 //! The connections that are open: whose each is, and which one makes room for another.
 //!
 //! ```text
-//! accepted ─▶ unproven: of an origin ── a request shows who asks ──▶ proven: of an identity
+//! accepted ─▶ unproven: of an origin ── a request shows the caller ──▶ proven: of an identity
 //! ```
 //!
 //! | limit | owner | a connection more |
@@ -195,7 +195,7 @@ impl ConnectionSlot {
         Busy(self.clone())
     }
 
-    /// A request of the connection has shown who asks: the connection is theirs from here on. False: they
+    /// A request of the connection has shown the caller: the connection is theirs from here on. False: they
     /// have as many as they may.
     #[must_use]
     pub fn prove(&self, identity: &Identity) -> bool {

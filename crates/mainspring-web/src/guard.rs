@@ -102,7 +102,7 @@ pub enum Proof {
     Proxy,
 }
 
-/// Who asks, and how that is known.
+/// The caller, and how that is known.
 ///
 /// # Errors
 ///

@@ -19,8 +19,8 @@ use prometheus_client::registry::Registry;
 
 use crate::metric_rows::help;
 
-/// The buckets of what is told by job, route or question: every second one of the loop's, so that 200 jobs
-/// have not 4,000 series more.
+/// The buckets of what is reported by job, route or question: every second one of the loop's, so that 200
+/// jobs have not 4,000 series more.
 const BUCKET_STEP: usize = 2;
 
 const _: () = assert!((BOUNDS_S.len() - 1).is_multiple_of(BUCKET_STEP), "the last bound is told");

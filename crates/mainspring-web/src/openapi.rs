@@ -8,7 +8,7 @@
 //!
 //! `cargo xtask contract` compares it with what a real server answers.
 //!
-//! Cost: some hundred kilobytes for a moment, for each who asks.
+//! Cost: some hundred kilobytes for a moment, for each caller.
 //!
 //! Does not describe what is inside the streams of events: OpenAPI has no words for it.
 //!

@@ -56,7 +56,7 @@ pub async fn asking_for<F: Future>(owner: Option<Identity>, answering: F) -> F::
 /// How long an answer is waited for: the loop answers within milliseconds unless the disk does not write.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Who asks for a change, and what is said about it: for the audit of the store.
+/// The caller of a change, and what is said about it: for the audit of the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Actor {
     /// The identity as it is shown; `None` for what only looks.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use mainspring_exec::clock::Moment;
 
 /// How long after a line the next ones are only counted: six lines a minute fill no disk, and tell a person
-/// that it goes on.
+/// that it continues.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Lines about one thing.

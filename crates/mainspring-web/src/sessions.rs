@@ -63,7 +63,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// Who asks, and what they may do.
+/// The caller, and what they may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     /// Who it is.

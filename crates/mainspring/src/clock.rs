@@ -15,7 +15,7 @@
 //! waits for sockets and timers by any clock.
 //!
 //! [`Following`] (feature `wall`) counts ticks by the wall clock, as skynet does, or by the time since boot,
-//! which goes on while the machine is suspended.
+//! which continues while the machine is suspended.
 //!
 //! `Tokio` (feature `tokio`) is a tokio runtime's clock, which tests pause and advance.
 //!

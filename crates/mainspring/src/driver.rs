@@ -201,7 +201,7 @@ pub trait Fire<T>: Send {
     /// Takes a timer that is due.
     fn fire(&mut self, fired: FiredTimer<T>);
 
-    /// Hears that `fire` panicked. The driver goes on with the next timer. Unless overridden, writes a line
+    /// Hears that `fire` panicked. The driver continues with the next timer. Unless overridden, writes a line
     /// to standard error.
     fn panicked(&mut self, panic: &FiringPanic) {
         eprintln!("mainspring: {panic}");

@@ -110,7 +110,7 @@ impl Epoch {
         self.wall.now()
     }
 
-    /// Returns the first tick at which the wall clock, if it goes on steadily, shows `timestamp` or later;
+    /// Returns the first tick at which the wall clock, if it continues steadily, shows `timestamp` or later;
     /// the next tick if it does already.
     pub fn tick_at(&self, timestamp: Timestamp) -> Tick {
         // The wall clock is read first: what passes until the other is read makes the tick later, never

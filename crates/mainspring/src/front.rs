@@ -19,7 +19,7 @@
 //!
 //! | dropped | then |
 //! |---|---|
-//! | [`Timer`], [`Periodic`], a calendar's [`Entry`] | it goes on |
+//! | [`Timer`], [`Periodic`], a calendar's [`Entry`] | it continues |
 //! | [`Sleep`], [`Timeout`], [`Interval`]; [`ChannelTimer`], [`Ticker`], the last clone of [`Firings`] | it is cancelled |
 //! | the last clone of [`KeyedTasks`], [`DelayQueue`], [`Mailboxes`], [`Calendar`] | all that it holds ends |
 //! | [`Callbacks`], [`Futures`], [`Channels`], a [`Handle`](crate::Handle) | nothing: they are references |

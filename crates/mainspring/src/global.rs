@@ -91,7 +91,7 @@ pub(crate) fn set_global_with(make: impl FnOnce() -> Engine) -> bool {
 
 /// Runs `callback` once, `delay` from now and not earlier, on the shared engine's thread.
 ///
-/// It goes on when the [`Timer`] is dropped. A callback should be short: others wait for it. One that wants
+/// It continues when the [`Timer`] is dropped. A callback should be short: others wait for it. One that wants
 /// to know how late it is, is given a [`Firing`](crate::Firing) by
 /// [`Callbacks::after`](crate::Callbacks::after).
 ///

@@ -34,7 +34,7 @@
 //! **Good to know.** The functions above share one engine, which the first use starts: one thread, with ticks
 //! of a millisecond. A callback runs on that thread and delays the others, so hand long work to
 //! [`RunTasksOn`](front::RunTasksOn). An [`Engine`] of your own ends when it is dropped. A closure's timer
-//! goes on when its handle is dropped; a sleep does not: see [`front`]. A function with a bare verb as its
+//! continues when its handle is dropped; a sleep does not: see [`front`]. A function with a bare verb as its
 //! name takes a duration from now. One whose name ends in `_at` or `_until` takes a [`Tick`] of the engine's
 //! clock, and in async code an instant too. Deadlines are rounded up to a tick. The minimum Rust is 1.89.
 //!

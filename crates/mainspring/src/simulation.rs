@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   advance(d)         moves time to each deadline on the way, fires what is due there, on this thread, and returns
-//!   run_until_idle()   goes on until nothing is pending
+//!   run_until_idle()   continues until nothing is pending
 //! ```
 //!
 //! A test with a manual clock beside a driver's thread has to wait until that thread has fired. Here nothing

@@ -56,7 +56,7 @@ fn an_interval_that_delays_does_not_drift_by_what_nobody_notices() {
     desk.pass_until(45);
     assert_eq!(desk.poll(pin!(interval.tick())), Poll::Ready(Tick::new(40)));
     desk.pass_until(54);
-    assert!(desk.poll(pin!(interval.tick())).is_pending(), "five milliseconds late: the period begins anew");
+    assert!(desk.poll(pin!(interval.tick())).is_pending(), "five milliseconds late: the period begins again");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn functions_on_an_executor_run_beside_each_other_and_may_wait_for_timers() {
                 let (after_func, channels) = (channels.clone(), channels.clone());
                 let function = move |_: mainspring::front::Firing| {
                     inside.fetch_add(1, Ordering::SeqCst);
-                    // Goes on when all ten are inside, which are looked for by another timer.
+                    // Continues when all ten are inside, which are looked for by another timer.
                     while inside.load(Ordering::SeqCst) < 10 {
                         channels.after(ms(1)).unwrap().recv_timeout(PATIENCE).unwrap();
                     }

@@ -82,7 +82,7 @@ fn the_next_item_is_looked_at_and_all_are_removed() {
     assert_eq!((simulation.run_until_idle(), queue.try_recv(), queue.peek()), (0, None, None));
     queue.put("d", 1, seconds(1)).unwrap();
     simulation.run_until_idle();
-    assert_eq!(queue.recv(), Some(("d", 1)), "it goes on");
+    assert_eq!(queue.recv(), Some(("d", 1)), "it continues");
 }
 
 #[test]

@@ -439,7 +439,7 @@ fn what_a_stuck_worker_scheduled_is_run_by_a_sleeper() {
             });
             inner.schedule_at(Tick::ZERO, freeing).unwrap();
             freed.wait(None);
-            stuck_order.lock().unwrap().push("goes on");
+            stuck_order.lock().unwrap().push("continues");
             drop(Driver::<Task>::shutdown(&*stop.upgrade().unwrap()));
         });
         handle.schedule_at(Tick::ZERO, stuck).unwrap();
@@ -452,6 +452,6 @@ fn what_a_stuck_worker_scheduled_is_run_by_a_sleeper() {
         for runner in runners {
             runner.join().unwrap();
         }
-        assert_eq!(*order.lock().unwrap(), ["freed", "goes on"]);
+        assert_eq!(*order.lock().unwrap(), ["freed", "continues"]);
     });
 }

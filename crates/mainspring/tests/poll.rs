@@ -184,8 +184,8 @@ fn timers_fire_after_the_events_of_a_round() {
 
 #[test]
 fn what_a_handler_schedules_sends_no_notification() {
-    // A leaping clock goes on at once where nothing is ready, and stands where it is for one wait if there is
-    // a notification.
+    // A leaping clock continues at once where nothing is ready, and stands where it is for one wait if there
+    // is a notification.
     let driver = driver(Manual::leaping());
     let (_id, mut peer) = register(&driver, Interest::Readable);
     peer.write_all(b"!").unwrap();

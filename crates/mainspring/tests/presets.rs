@@ -160,7 +160,7 @@ mod go_1_14 {
         for name in 0..4 {
             trial.after(1, name).unwrap();
         }
-        // Time goes on past the grace that a worker has for its own timers.
+        // Time continues past the grace that a worker has for its own timers.
         trial.clock.advance_to(Tick::new(1));
         let mut names = Vec::new();
         for tick in 2.. {

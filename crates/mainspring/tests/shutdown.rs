@@ -231,5 +231,5 @@ fn threads_are_joined_when_all_has_ended_and_say_what_is_left_before() {
     free.send(()).unwrap();
     assert_eq!(threads.join(Duration::MAX), 0);
     threads.execute(Box::new(|| ()));
-    assert_eq!(threads.join(Duration::MAX), 0, "it goes on");
+    assert_eq!(threads.join(Duration::MAX), 0, "it continues");
 }

@@ -11,7 +11,7 @@
 //! parent module that uses what its child defines, while the child uses what the parent defines, is a circle
 //! like any other. Tests do not count.
 //!
-//! Cost: a walk along all arrows for each file, some milliseconds here. It sees imports (`use super::`, `use
+//! Cost: a walk along all arrows for each file, a few milliseconds here. It sees imports (`use super::`, `use
 //! crate::`, also those within a function), paths in types and expressions, and the arguments of macros that
 //! are expressions. It does not see names that a macro makes, nor methods: a child may extend its parent's
 //! type without being named by it.

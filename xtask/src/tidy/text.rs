@@ -6,7 +6,7 @@
 //! - No left-overs: a note to do something needs an issue's number; other marks do not land.
 //! - A comment keeps within 110 columns, as rustfmt keeps the code; it does not wrap comments.
 //! - A header names a source where there is one. That there is none is not said, and it ends with a sentence.
-//! - A doc comment says more than one word, and a comment names its subject: see `SUBJECTLESS`.
+//! - A doc comment says more than one word, and a comment has plain words: see `REPLACED`.
 //! - `unsafe` only in the files that `xtask/layers.toml` lists, and each of those holds some.
 
 use std::path::Path;
@@ -21,8 +21,17 @@ const EMPTY_WORDS: [&str; 8] = ["manager", "util", "utils", "helper", "helpers",
 /// The width of a line: the `max_width` of rustfmt.toml.
 const LINE_COLUMNS_MAX: usize = 110;
 
-/// Words that stand for a subject that the sentence can name: a thread, a caller, a client, a person.
-const SUBJECTLESS: [&str; 2] = ["whoever", "whomever"];
+/// Phrases in comments, and what is better. A subject is a thread, a caller, a client, a person.
+const REPLACED: [(&str, &str); 8] = [
+    ("whoever", "the subject has a name"),
+    ("whomever", "the subject has a name"),
+    ("nobody", "the subject has a name"),
+    ("who asks", "the caller"),
+    ("anew", "again"),
+    ("goes on", "continues"),
+    ("lets go of", "releases"),
+    ("some milliseconds", "a few milliseconds"),
+];
 
 /// Words that begin a question, where a header says what the module is or does.
 const QUESTION_WORDS: [&str; 7] = ["What", "Which", "How", "Where", "Whether", "Who", "When"];
@@ -76,9 +85,7 @@ fn check_source(source: &Source) -> (Vec<Finding>, Vec<usize>) {
             let text = "a header without a source says nothing about it";
             findings.push(Finding::new(&source.path, index + 1, text));
         }
-        if let Some(word) = subjectless(line) {
-            findings.push(Finding::new(&source.path, index + 1, format!("`{word}`: the subject has a name")));
-        }
+        findings.extend(replaced(line).map(|text| Finding::new(&source.path, index + 1, text)));
     }
     for index in one_word_docs(&source.text) {
         let text = "a doc comment of one word says nothing that the name does not";
@@ -132,11 +139,16 @@ fn names_no_source(line: &str) -> bool {
     line.starts_with("//!") && line.trim_end().ends_with(&["Source:", " own."].concat())
 }
 
-/// A word of [`SUBJECTLESS`] in a comment.
-fn subjectless(line: &str) -> Option<&'static str> {
+/// A phrase of [`REPLACED`] in a comment, and what it says better.
+fn replaced(line: &str) -> Option<String> {
     let comment = line.trim_start().strip_prefix("//")?.to_ascii_lowercase();
-    let mut words = comment.split(|c: char| !c.is_alphanumeric());
-    words.find_map(|word| SUBJECTLESS.into_iter().find(|known| *known == word))
+    let words: Vec<&str> = comment.split(|c: char| !c.is_alphanumeric()).collect();
+    let is_in = |phrase: &str| {
+        let phrase: Vec<&str> = phrase.split(' ').collect();
+        words.windows(phrase.len()).any(|found| found == phrase)
+    };
+    let (phrase, better) = REPLACED.into_iter().find(|(phrase, _)| is_in(phrase))?;
+    Some(format!("`{phrase}`: {better}"))
 }
 
 /// The indices of the lines that are the only one of their doc comment and hold one word, with a full stop.
@@ -301,10 +313,14 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_without_a_subject_is_named() {
+    fn a_phrase_that_a_plainer_one_replaces_is_named() {
         let word = ["who", "ever"].concat();
         let found = check_text(&format!("//! A.\n// It wakes {word} waits.\nfn a() {{}}"));
         assert_eq!(found, [format!("`{word}`: the subject has a name")]);
+        let (phrase, other) = (["goes", "on"].join(" "), ["goes", "one"].join(" "));
+        let found = check_text(&format!("//! A.\n// It {phrase}, {other} by one.\nfn a() {{}}"));
+        assert_eq!(found, [format!("`{phrase}`: continues")]);
+        assert_eq!(check_text(&format!("//! A.\n// It {other}.\nfn a() {{}}")), [] as [String; 0]);
     }
 
     #[test]

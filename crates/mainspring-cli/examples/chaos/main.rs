@@ -10,11 +10,11 @@
 //!
 //! | fault | of | what |
 //! |---|---|---|
-//! | kill | a planner, a worker | SIGKILL; it is started anew |
-//! | stop | both | it stands still until it is taken for lost, then goes on |
+//! | kill | a planner, a worker | SIGKILL; it is started again |
+//! | stop | both | it stands still until it is taken for lost, then continues |
 //! | cut | both | no session between it and the database until it is taken for lost |
 //! | lose | both | the next answers of the database to it are swallowed, each with its session |
-//! | leave | both | it is asked to end, and is started anew |
+//! | leave | both | it is asked to end, and is started again |
 //! | mute | both | what it says does not reach the database until it is taken for lost; then it arrives, late |
 //! | deaf | both | what the database says does not reach it until it is taken for lost |
 //! | crash | the database | it ends at once and begins again |

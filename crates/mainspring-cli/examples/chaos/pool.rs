@@ -31,7 +31,7 @@ const ROLES: [&str; 4] = ["--no-work", "--no-work", "--no-plan", "--no-plan"];
 const SERVERS: usize = ROLES.len();
 const PLANNERS: usize = 2;
 
-/// How often something is asked for that takes a lease at most; a question takes some milliseconds.
+/// How often something is asked for that takes a lease at most; a question takes a few milliseconds.
 const MAX_TRIES: usize = 20_000;
 
 /// How many submissions a round begins with.
@@ -302,7 +302,7 @@ impl Pool {
         relay.mend();
     }
 
-    /// The database dies while each server has submissions, and goes on at the other place: there is all of
+    /// The database dies while each server has submissions, and continues at the other place: there is all of
     /// it, or what the standby had until it heard nothing more.
     fn promote(&mut self, is_behind: bool) {
         let standby = if is_behind { self.database.follower() } else { self.database.standby() };
@@ -357,7 +357,7 @@ impl Pool {
             }
             self.submit_one();
         }
-        panic!("an owner goes on without its batches: see {}", self.folder.display());
+        panic!("an owner continues without its batches: see {}", self.folder.display());
     }
 
     /// Who owns the jobs, or did last.

@@ -104,7 +104,7 @@ impl Running {
         }
     }
 
-    /// SIGKILL, while it goes on.
+    /// SIGKILL, while it runs.
     pub(crate) fn kill(&mut self) -> Result<(), String> {
         self.goes_on()?;
         let _ = self.0.kill();

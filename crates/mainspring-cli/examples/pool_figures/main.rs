@@ -61,7 +61,7 @@ const REST: Duration = Duration::from_secs(15);
 const IDLE_S: u64 = 20;
 
 /// How often something is asked for that takes a lease at most, and after how long again: a question takes
-/// some milliseconds of a processor, which are those of the pool.
+/// a few milliseconds of a processor, which are those of the pool.
 const MAX_TRIES: usize = 10_000;
 const LOOK: Duration = Duration::from_millis(20);
 

@@ -101,7 +101,7 @@ pub struct EveryArgs {
 pub struct PauseArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
-    /// Goes on by itself at this time
+    /// Continues by itself at this time
     #[arg(long, value_name = "TIME|+DURATION", value_parser = parse_moment)]
     pub until: Option<Moment>,
     /// What others are told of it
@@ -184,7 +184,7 @@ pub enum DeadCommand {
     List(HistoryArgs),
     /// Runs a dead letter again, or all, with all their attempts
     Retry(DeadArgs),
-    /// Lets go of a dead letter, or of all
+    /// Discards a dead letter, or of all
     Drop(DeadArgs),
 }
 

@@ -33,7 +33,7 @@ pub struct ListenArgs {
     #[arg(long, value_name = "N", requires = "listen", default_value_t = METERED_JOBS,
         value_parser = RangedU64ValueParser::<usize>::new().range(0..=MAX_METERED_JOBS as u64))]
     pub metrics_max_jobs: usize,
-    /// Lets nobody change anything over HTTP
+    /// Refuses every change over HTTP
     #[arg(long, requires = "listen")]
     pub read_only: bool,
     /// Lets tokens of the scope `define` say what runs: any command, as the users of the server

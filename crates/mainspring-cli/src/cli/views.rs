@@ -97,7 +97,7 @@ pub struct LogsArgs {
     /// A job, of which the latest run is meant, or a run as `history` names it
     #[arg(value_name = "JOB|RUN")]
     pub of: String,
-    /// Goes on with what is written from now on, of later runs of the job too
+    /// Continues with what is written from now on, of later runs of the job too
     #[arg(short, long)]
     pub follow: bool,
     /// Only the last so many lines of what is there

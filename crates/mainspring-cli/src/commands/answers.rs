@@ -210,7 +210,7 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     table(&columns, &rows, view.screen)
 }
 
-/// What stands below a list of so many rows that goes on after this one.
+/// What stands below a list of so many rows that continues after this one.
 fn rest_text<T>(last: Option<&T>, count: usize) -> String {
     last.map(|_| format!("there are more: -n {}\n", count.saturating_mul(10))).unwrap_or_default()
 }
@@ -247,7 +247,7 @@ fn took(run: &RunWire) -> String {
 fn status_text(status: &StatusWire, view: &View) -> String {
     let terms = status.pause_terms.as_ref().map(|terms| terms_text(terms, view));
     let terms = terms.filter(|terms| !terms.is_empty()).into_iter();
-    let on = "`mainspring resume --all` goes on".to_owned();
+    let on = "`mainspring resume --all` ends that".to_owned();
     let paused = ["everything".to_owned()].into_iter().chain(terms).chain([on]).collect::<Vec<_>>();
     // Nothing is, while everything is paused.
     let next_due = match (status.paused, status.next) {

@@ -75,7 +75,7 @@ pub fn run_crontab(args: &CrontabArgs, group: LentGroup) -> Result<Exit, Error> 
     }
 }
 
-/// Whose crontab it is, and who asks.
+/// Whose crontab it is, and the caller.
 struct Owner {
     name: String,
     /// The number of the user, if root asks.

@@ -51,7 +51,7 @@ const ANSWER_WAIT: Duration = Duration::from_secs(10);
 /// What was found, as a document.
 #[derive(Serialize)]
 struct Report {
-    /// `server`, `store` or `nobody`.
+    /// The part that was asked: the server, or the store where no server answers.
     asked: &'static str,
     level: Level,
     findings: Vec<Finding>,

@@ -73,7 +73,7 @@ fn held(holds: &[HoldWire]) -> impl Iterator<Item = (&'static str, String)> {
     holds.iter().map(|hold| ("does not run", format!("{}; ends with {}", hold.why, hold.ends)))
 }
 
-/// A text about a job, and how far its run is that goes on and tells it.
+/// A text about a job, and how far its run is, while it runs and tells it.
 pub(super) fn with_progress(text: &str, job: &JobWire) -> String {
     job.progress.map_or_else(|| text.to_owned(), |progress| format!("{text}, {progress}"))
 }

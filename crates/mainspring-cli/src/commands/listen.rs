@@ -96,7 +96,7 @@ impl HttpListener {
         }
         if let Some(wide) = args.behind_proxy.filter(Network::is_public) {
             say(&format!(
-                "mainspring: warning: --behind-proxy {wide} has more of the Internet in it than a proxy: whoever is there \
+                "mainspring: warning: --behind-proxy {wide} has more of the Internet in it than a proxy: everybody there \
                  connects without it, and without encryption\n"
             ));
         }

@@ -59,7 +59,7 @@ const TABS: [(char, &str, View); 4] = [
 ];
 
 const HELP: [&str; 14] = [
-    "1 2 3 4   jobs, running, history, dead letters; Tab goes on to the next",
+    "1 2 3 4   jobs, running, history, dead letters; Tab moves to the next",
     "j k       the row below and above; arrows, Page Up and Down, Home and End too",
     "Enter, l  what the run wrote, of a job the last one",
     "r         run the job now",

@@ -19,7 +19,7 @@ fn a_secret_is_in_no_output() {
     let long =
         (8_170..=8_194).map(|at| format!("printf \"%0{at}d%s\\n\" 0 \"$TOKEN\"; ")).collect::<String>();
     // Only the end of the first line is kept, which would begin within each of them in turn; the second stops
-    // within one, and what goes on in the background after its end says the rest.
+    // within one, and what continues in the background after its end says the rest.
     let cut = "for n in 1 2 3 4 5 6 7 8 9; do printf \"%0$((200 - n))d\" 0; for m in 1 2 3 4 5 6; do printf '%s' \"$TOKEN$TOKEN\" ; done; done";
     let begun = "printf '%s' ${TOKEN%-TOKEN}; (sleep 0.2; echo '-TOKEN') &";
     let jobs = [

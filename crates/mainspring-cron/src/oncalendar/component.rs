@@ -45,7 +45,7 @@ pub(crate) enum Component {
     Parts(Vec<Part>),
 }
 
-/// Values from `first` on. Without a last value a repetition goes on to the end of the field.
+/// Values from `first` on. Without a last value a repetition continues to the end of the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) first: u64,

@@ -299,7 +299,7 @@ impl Parts {
     }
 }
 
-/// A range without a repetition goes on in whole seconds.
+/// A range without a repetition continues in whole seconds.
 fn fraction(part: Part) -> Fraction {
     let last_us = match (part.last, part.repetition) {
         (Some(last), _) => last,

@@ -137,7 +137,7 @@ fn started() -> Option<Database> {
     Some(database)
 }
 
-/// Makes the database anew.
+/// Makes the database again.
 fn empty(database: &Database) {
     for sql in ["DROP DATABASE mainspring WITH (FORCE)", "CREATE DATABASE mainspring"] {
         assert!(database.psql("postgres", sql).status.success(), "{sql}");

@@ -135,8 +135,8 @@ mod tests {
     use crate::problem::Severity;
     use crate::source::Source;
 
-    /// The names of the entries in their order, `-` for none, and after `|` what is told of which line: `!`
-    /// keeps the file out of force, `m` does not, `w` is a warning, and `n` a note.
+    /// The names of the entries in their order, `-` for none, and after `|` what is reported of which line:
+    /// `!` keeps the file out of force, `m` does not, `w` is a warning, and `n` a note.
     const ROWS: &[(&str, &str)] = &[
         ("# mainspring: name=a\n@daily x\n", "a |"),
         ("# mainspring: name=a\r\n@daily x\r\n@daily y\r\n", "a - |"),

@@ -7,7 +7,7 @@
 //! | variables of the system | none | of /etc/environment and /etc/default/locale |
 //! | a home that cannot be entered | fails the run | the command starts in cron's folder |
 //! | output without MAILTO | is kept | is kept, and mailed to the user |
-//! | an entry that is due while a run of it goes on | is skipped | starts, unless its note says otherwise |
+//! | an entry that is due while a run of it still runs | is skipped | starts, unless its note says otherwise |
 //! | run-parts of /etc/cron.daily and the like | is caught up within the window | whatever the window, as anacron does |
 //!
 //! Cost: none.

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use super::{Account, Refusal};
 
-/// How long an answer is waited for: a directory service answers within some milliseconds, and a loop that
+/// How long an answer is waited for: a directory service answers within a few milliseconds, and a loop that
 /// stands still for longer would be noticed.
 const ANSWER_WAIT: Duration = Duration::from_millis(500);
 

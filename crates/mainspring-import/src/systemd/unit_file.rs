@@ -4,7 +4,7 @@
 //! # /etc/systemd/system/backup.timer     as `systemctl cat` writes it: the name of the unit below
 //! [Timer]
 //! OnCalendar=daily                       a key of the section
-//! ExecStart=/bin/a \                     a value goes on where a line ends with a backslash
+//! ExecStart=/bin/a \                     a value continues where a line ends with a backslash
 //!   --b                                  comments in between are left out
 //! ```
 //!
@@ -71,7 +71,7 @@ struct Parse {
     file: usize,
     units: Vec<Unit>,
     section: String,
-    /// An entry whose value goes on.
+    /// An entry whose value continues.
     open: Option<Entry>,
 }
 
@@ -139,7 +139,7 @@ impl Parse {
     }
 }
 
-/// Adds a line to a value; whether it goes on.
+/// Adds a line to a value; whether it continues.
 fn append(value: &mut String, line: &str) -> bool {
     let line = line.trim();
     match line.strip_suffix('\\') {

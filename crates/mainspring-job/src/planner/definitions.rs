@@ -5,7 +5,7 @@
 //! |---|---|
 //! | has a new name | added: its watermark is now, so that nothing before counts as missed |
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
-//! | has been absent, and its source has it again | added: it goes on as it was |
+//! | has been absent, and its source has it again | added: it continues as it was |
 //! | is known from another source, or stands twice in the set | refused |
 //! | would follow itself by way of others, or is one more follower of a job than there may be | refused |
 //!
@@ -23,10 +23,10 @@
 //! | of a job | that is absent | that comes back | that is removed |
 //! |---|---|---|---|
 //! | definition | is none: no command finds it | that of the source | is none |
-//! | pause, failures, crashes, number of runs | stay | are as they were | begin anew if the name comes again |
+//! | pause, failures, crashes, number of runs | stay | are as they were | begin again if the name comes again |
 //! | watermark | stays | stays: what the timetable named meanwhile is judged by the misfire policy, as if no server had been there; with another timetable it counts from then | stays, so that nothing fires again |
-//! | a run that waits, a retry too | waits, and does not start | goes on; if its time has passed it is due then | is cancelled |
-//! | a run that runs | goes on to its end; a retry waits | the same | goes on to its end, and is not tried again |
+//! | a run that waits, a retry too | waits, and does not start | continues; if its time has passed it is due then | is cancelled |
+//! | a run that runs | continues to its end; a retry waits | the same | continues to its end, and is not tried again |
 //! | as one that follows others | hears of no ends | hears of those to come | is none |
 //!
 //! The mark of a job stays for ever. So nothing fires again if the job comes back, with the timetable that it
@@ -144,7 +144,7 @@ impl Planner {
         }
     }
 
-    /// Its source does not have a job any more. What runs of it goes on, what waits is held.
+    /// Its source does not have a job any more. What runs of it continues, what waits is held.
     fn lose(&mut self, now: Timestamp, name: &JobName) {
         let definition = self.jobs.definition(name).or_else(|| self.jobs.former(name)).map(Arc::clone);
         let (Some(job), Some(source)) = (definition, self.jobs.source(name).map(str::to_owned)) else {
@@ -176,7 +176,7 @@ impl Planner {
         Reply::Done
     }
 
-    /// Drops a job but for its mark. What runs of it goes on, what waits is cancelled.
+    /// Drops a job but for its mark. What runs of it continues, what waits is cancelled.
     pub(super) fn forget(&mut self, now: Timestamp, name: &JobName) {
         if !self.jobs.is_known(name) {
             return;

@@ -7,7 +7,7 @@
 //!
 //! What several sources say of a group holds all together: the smallest limit, and each of the rates. A rate
 //! counts the starts that a planner decided, each attempt among them, by the planner's clock. It counts from
-//! when it was given; a rate that changes goes on with the starts that the one before kept.
+//! when it was given; a rate that changes continues with the starts that the one before kept.
 //!
 //! | what happens | a rate |
 //! |---|---|

@@ -254,7 +254,7 @@ impl Jobs {
     }
 
     /// A definition of a job that has none, or another one. A new timetable counts from now on. One that was
-    /// absent goes on where it was: what its timetable named meanwhile is not planned yet.
+    /// absent continues where it was: what its timetable named meanwhile is not planned yet.
     pub(super) fn define(&mut self, now: Timestamp, job: Arc<Job>) -> DefinedJob<'_> {
         let timetable = job.timetable.to_string();
         let tracked = match self.known.entry(job.name.clone()) {
@@ -368,7 +368,7 @@ impl Jobs {
         let tracked = self.known.get_mut(name).filter(|tracked| tracked.source.is_some());
         tracked.is_some_and(|tracked| {
             match tracked.lasting_pause().filter(|_| terms.until.is_some()) {
-                // A person has to say that it goes on: the note is kept, the time is not.
+                // A person has to say that it continues: the note is kept, the time is not.
                 Some(pause) => {
                     tracked.mark.pause = Some(pause);
                     tracked.mark.pause_terms = record::PauseTerms::new(terms.note);
@@ -379,7 +379,7 @@ impl Jobs {
         })
     }
 
-    /// A paused job goes on, without its failures and crashes. Tells whether it was paused.
+    /// A paused job continues, without its failures and crashes. Tells whether it was paused.
     pub(super) fn resume(&mut self, name: &JobName) -> bool {
         let Some(mark) = self.mark_mut(name) else { return false };
         let was_paused = mark.pause.take().is_some();
@@ -390,8 +390,8 @@ impl Jobs {
         was_paused
     }
 
-    /// A pause for a while is over: the job goes on as it was, with its failures, and in quarantine if the
-    /// server died in it. Tells whether it goes on.
+    /// A pause for a while is over: the job continues as it was, with its failures, and in quarantine if the
+    /// server died in it. Tells whether it continues.
     pub(super) fn end_pause(&mut self, name: &JobName, now: Timestamp) -> bool {
         let Some(mark) = self.mark_mut(name).filter(|mark| mark.pause.is_some()) else { return false };
         let is_over = mark.pause_terms.is_over(now);

@@ -113,11 +113,11 @@ pub(super) struct Ledger {
     sent: VecDeque<SentBatch>,
     /// The number of the last batch that was taken.
     number: u64,
-    /// Who asks for what with the next command.
+    /// The caller of the next command.
     audit: Option<Audit>,
     /// What has the keys and names that submissions of the next batch found taken, by their places in it.
     holders: BTreeMap<usize, Holder>,
-    /// Runs whose names the store knew: they are asked for anew.
+    /// Runs whose names the store knew: they are asked for again.
     again: Vec<KeyedRequest>,
 }
 
@@ -271,7 +271,7 @@ impl Ledger {
         self.holders = holders.into_iter().collect();
     }
 
-    /// What is asked for anew, once.
+    /// What is asked for again, once.
     pub(super) fn take_again(&mut self) -> Vec<KeyedRequest> {
         std::mem::take(&mut self.again)
     }

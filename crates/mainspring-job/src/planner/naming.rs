@@ -1,5 +1,5 @@
-//! The names of runs that no trigger names: given, told when the store has taken them for new, and given anew
-//! where it has not.
+//! The names of runs that no trigger names: given, told when the store has taken them for new, and given
+//! again where it has not.
 //!
 //! Cost: O(log n) for each.
 //!

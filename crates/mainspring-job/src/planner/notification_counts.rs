@@ -2,7 +2,7 @@
 //!
 //! Cost: a count for each target that gets a notification in a minute.
 //!
-//! Does not outlive the server: the next one counts anew.
+//! Does not outlive the server: the next one counts again.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@
 //! 1. Each nominal time that a planner gives is later than the one before: it is the later of the clock and
 //!    one nanosecond after the last. A burst runs ahead of the clock, by a nanosecond for each run. After a
 //!    clock was set back, names stay ahead of it until it has caught up, or until the next planner.
-//! 2. The next planner goes on after the names that it finds: those of the open runs, and the last of each
+//! 2. The next planner continues after the names that it finds: those of the open runs, and the last of each
 //!    job. Names further ahead than a burst comes are from a clock that was set back. They are passed over,
 //!    and the others begin at the clock again.
 //! 3. What has ended then and is not the last of its job, the store knows, and answers that the record is not
@@ -111,7 +111,7 @@ mod tests {
         let mut numbers = Numbers::new(1);
         let (start, mut last) = (Timestamp::UNIX_EPOCH, Timestamp::MIN);
         for step in 0..100_000_i64 {
-            // The clock stands, goes on, and is set back: a little, and once by an hour.
+            // The clock stands, continues, and is set back: a little, and once by an hour.
             let back = step % 7 + if step < 50_000 { 0 } else { 3_600_000_000 };
             let nominal = numbers.new_nominal(start + SignedDuration::from_micros(step / 5_000 * 3 - back));
             assert!(last < nominal, "{last} {nominal}");

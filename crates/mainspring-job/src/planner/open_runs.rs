@@ -276,7 +276,7 @@ impl OpenRuns {
         self.insert(live);
     }
 
-    /// Takes the runs of a job that wait for their time, to be scheduled anew.
+    /// Takes the runs of a job that wait for their time, to be scheduled again.
     pub(super) fn take_scheduled_of(&mut self, job: &JobName, schedule: &mut ScheduleQueue) -> Vec<Live> {
         let waits = |live: &&Live| live.wakes.is_some();
         let keys: Vec<RunKey> = self.of(job).filter(waits).map(|live| live.run.key.clone()).collect();
@@ -342,9 +342,9 @@ impl OpenRuns {
         self.insert(live);
     }
 
-    /// A run goes on that had started before this planner, at a worker that is there.
+    /// A run continues that had started before this planner, at a worker that is there.
     pub(super) fn restore_running(&mut self, live: Live) {
-        assert_eq!(live.run.state, RunState::Running, "only a running run goes on");
+        assert_eq!(live.run.state, RunState::Running, "only a running run continues");
         self.slots.resume(&live);
         let queue = self.queues.entry(lane(&live)).or_default();
         queue.resume(&live);

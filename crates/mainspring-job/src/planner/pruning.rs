@@ -38,7 +38,7 @@ const PRUNE_ONCE_EVERY: u32 = 1_000;
 const _: () = assert!(PRUNE_ONCE_EVERY as usize <= MAX_PRUNED);
 
 /// How many histories are looked at with one batch: a start with many jobs delays no command by more than
-/// these take, some milliseconds.
+/// these take, a few milliseconds.
 const MAX_LOOKS: usize = 16;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);

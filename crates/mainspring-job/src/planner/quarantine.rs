@@ -15,7 +15,7 @@
 //! |---|---|
 //! | counted | for a job in its mark, from run to run; for a one-shot job in its run, from attempt to attempt |
 //! | one more | the run is found without an end after an unclean takeover, and the server is not known to have lived on for [`PROBATION`] after its start; written with that end, before anything starts |
-//! | none again | the run ends in any other way, or outlives its [`PROBATION`]; its job is resumed by hand, or added anew |
+//! | none again | the run ends in any other way, or outlives its [`PROBATION`]; its job is resumed by hand, or added again |
 //! | one | it starts while less than [`MAX_ON_PROBATION`] are on probation, and none that has to be alone |
 //! | two or more | it starts alone: while no other is on probation |
 //! | [`MAX_CRASHES`] | no further attempt: the run is a dead letter unless the policy keeps none, and the job is paused |

@@ -187,7 +187,7 @@ impl Workers {
 
     /// A run is running at a worker that is there: it had started before this planner.
     pub(super) fn resume(&mut self, id: WorkerId) {
-        let presence = self.present.get_mut(&id).expect("a run goes on at a worker that is there");
+        let presence = self.present.get_mut(&id).expect("a run continues at a worker that is there");
         presence.running_count += 1;
     }
 

@@ -98,7 +98,7 @@ impl MemoryStore {
         }
     }
 
-    /// Ends the lease of a store that lends, as a person does by hand: the next who asks is the owner.
+    /// Ends the lease of a store that lends, as a person does by hand: the next caller is the owner.
     pub fn lapse(&mut self) {
         if let Some(lending) = &mut self.lending {
             lending.lapse();

@@ -31,7 +31,7 @@ fn a_changed_timetable_counts_from_now_whatever_the_clock_showed() {
         assert_eq!(nominals, ["2026-01-01T10:10:30Z", "2026-01-01T10:11:00Z"], "restarts: {restarts}");
         shell.boot();
         shell.live("2026-01-01T10:11:30Z");
-        assert_eq!(shell.started.len(), started + 3, "and goes on after a restart");
+        assert_eq!(shell.started.len(), started + 3, "and continues after a restart");
     }
 }
 

@@ -136,7 +136,7 @@ fn read_after(shell: &mut Shell, now: &str, input: Input) -> (Timestamp, usize) 
     (up_to, limit)
 }
 
-/// What is told when the store is too busy to be read.
+/// What is reported when the store is too busy to be read.
 fn busy() -> Input {
     Input::Loaded { pending: Vec::new(), is_complete: false }
 }

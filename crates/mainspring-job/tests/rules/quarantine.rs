@@ -96,7 +96,7 @@ fn a_death_or_a_lost_lease_long_after_the_start_of_a_run_is_not_its_fault() {
     shell.silent = Some(SILENT);
     for day in 1..=4 {
         shell.live(&format!("2026-01-0{day}T02:00:00Z"));
-        assert_eq!(shell.started.len(), day, "a job that is healthy goes on every night");
+        assert_eq!(shell.started.len(), day, "a job that is healthy continues every night");
         // Its server cannot reach the store for 18 s, and another takes over.
         shell.live(&format!("2026-01-0{day}T03:30:18Z"));
         shell.boot();

@@ -21,7 +21,7 @@ fn a_question_by_name_finds_what_the_whole_list_holds() {
     }
     shell.apply(vec![job("ab", "@every 1h", "overlap=queue-all jitter=10s")]);
     assert!(shell.planner.job(&name("a")).is_none());
-    assert_eq!(keys_of(&shell, "a").len(), 3, "what runs goes on, and what waits may come back");
+    assert_eq!(keys_of(&shell, "a").len(), 3, "what runs continues, and what waits may come back");
 }
 
 #[test]

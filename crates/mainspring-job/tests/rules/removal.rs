@@ -1,4 +1,4 @@
-//! A job that is removed: what runs goes on to its end, and nothing of it starts any more.
+//! A job that is removed: what runs continues to its end, and nothing of it starts any more.
 
 use super::*;
 

@@ -42,7 +42,7 @@ fn a_job_that_kills_the_server_is_dead_after_three_times_and_all_others_run() {
         assert!(shell.notes.contains(&Note::PausedAfterCrashes(name("poison"))), "{policies}");
         let others = shell.started.iter().filter(|start| start.key.job == name("other")).count();
         assert_eq!(others, 20, "{policies}");
-        // A person who has mended it resumes it, and it begins anew.
+        // A person who has mended it resumes it, and it begins again.
         assert_eq!(shell.command(Command::Resume(Scope::Job(name("poison")))), Reply::Done);
         shell.live("2026-01-01T00:21:00Z");
         let last = shell.started.iter().rposition(|start| start.key.job == name("poison")).unwrap();

@@ -53,11 +53,11 @@ pub(crate) enum Event {
     },
     /// The planner knows that the server ends, and all that it decided before is done.
     Stopped,
-    /// The server is no more, and the machine goes on.
+    /// The server is no more, and the machine continues.
     Crashed {
         at: Timestamp,
     },
-    /// The machine is started anew.
+    /// The machine is started again.
     Rebooted,
     /// The server has given the store up; what still ran was killed.
     Released,

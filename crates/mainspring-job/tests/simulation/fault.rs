@@ -73,7 +73,7 @@ pub(crate) enum Flaw {
     SuccessForgotten,
     /// The executor does not wait for the time of a start that was recorded ahead of it.
     HeldTooShort,
-    /// Who asks for a run is told the name of another's.
+    /// The caller of a run is told the name of another's.
     AnothersName,
     /// A restart does not know which jobs are absent.
     AbsenceForgotten,

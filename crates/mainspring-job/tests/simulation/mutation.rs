@@ -122,7 +122,7 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
         world.log.insert(index, Event::Asked { at, ticket, command });
         Some(())
     }),
-    ("rest::check_kept", "a job that was paused after failures goes on by itself", |world| {
+    ("rest::check_kept", "a job that was paused after failures continues by itself", |world| {
         let index = position(world, |event| match event {
             Event::Wrote { operation: Operation::Mark(mark), answer: Answer::New, .. } => {
                 mark.pause == Some(Pause::Failures)

@@ -46,7 +46,7 @@ pub(crate) enum Breach {
     WorkersForgotten,
     /// A worker starts what is its own however old its lease is.
     StartsWithAnOldLease,
-    /// What a worker runs goes on when its lease has run out.
+    /// What a worker runs continues when its lease has run out.
     NoDeadline,
     /// A report is taken away before what follows from it is on record.
     ReportLost,

@@ -188,7 +188,7 @@ impl Player {
 
 /// Forgets the process's highest memory, and returns what it holds now.
 fn peak_bytes_from_now() -> u64 {
-    // 5: the kernel's number for "begin the highest resident size anew". If it will not, the peak is that of
+    // 5: the kernel's number for "begin the highest resident size again". If it will not, the peak is that of
     // the parser, and the same for all.
     let _ = fs::write("/proc/self/clear_refs", "5");
     peak_bytes()

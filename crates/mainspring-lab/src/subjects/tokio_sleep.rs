@@ -76,7 +76,7 @@ impl PausedRuntime {
         self.runtime.block_on(advance(delay));
     }
 
-    /// Runs a future; while it waits the clock goes on from timer to timer. Tells where that ended.
+    /// Runs a future; while it waits the clock continues from timer to timer. Tells where that ended.
     pub fn run<T>(&mut self, future: impl Future<Output = T>) -> (T, Step) {
         let parked_before = self.park_count.load(Ordering::Relaxed);
         let output = self.runtime.block_on(future);

@@ -58,7 +58,7 @@ fn drain_by_deadline<S: QueueSubject>(subject: &mut S, from: u64, latest: u64) -
     /// Jumps until all deadlines have passed: more would only take longer.
     const JUMP_COUNT: u64 = 64;
     let end = latest + subject.granularity();
-    debug_assert!(from < end, "the clock goes on");
+    debug_assert!(from < end, "the clock continues");
     let mut all = Due::default();
     for jump in 1..=JUMP_COUNT {
         let now = from + (end - from) * jump / JUMP_COUNT;
@@ -93,8 +93,8 @@ mod tests {
             check_first(&mut subject, told)
         };
         assert_eq!(check(&deadlines), Ok(()));
-        // What is told is not what is there: a timer more, one less, one that comes sooner than was said, one
-        // later.
+        // What is reported is not what is there: a timer more, one less, one that comes sooner than was said,
+        // one later.
         let mut first = deadlines.clone();
         let earliest = (0..1_600).min_by_key(|&index| deadlines[index]).expect("there are timers");
         first[earliest] = SPREAD;

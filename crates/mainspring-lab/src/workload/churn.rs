@@ -87,7 +87,7 @@ impl<S: QueueSubject> Churn<S> {
         Ok(())
     }
 
-    /// Checks that each cancel met a live timer and that the others fire, not early, and then lets go of all.
+    /// Checks that each cancel met a live timer and that the others fire, not early, and then releases all.
     /// `deadlines` are those of the live ones.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ pub fn deadlines(
 ) -> Vec<u64> {
     let mut random = Random::new(case.seed);
     let mut live: Vec<u64> = (0..case.size).map(|_| deadline(&mut random)).collect();
-    // A change of pace does not change the numbers, but where the oldest is taken, steps are counted anew.
+    // A change of pace does not change the numbers, but where the oldest is taken, steps are counted again.
     let warm_up_count = warm_up_step_count(case.size).min(pair_count);
     for step in (0..warm_up_count).chain(0..pair_count - warm_up_count) {
         let drawn = deadline(&mut random);

@@ -30,7 +30,7 @@ const LONG_WAIT_MS: u64 = 5_000;
 /// As the log says: see `MAX_APART` of the server's loop.
 pub(crate) const MAX_AHEAD_MS: u64 = 1_000;
 
-/// A transaction of ours takes some milliseconds. While one goes on for so long, no old row is removed.
+/// A transaction of ours takes a few milliseconds. While one runs for so long, no old row is removed.
 const LONG_TRANSACTION_MS: u64 = 600_000;
 
 /// So many transactions are some minutes of a busy server.
@@ -66,7 +66,7 @@ fn planner(cluster: &ClusterWire) -> Finding {
     );
     if cluster.planner.is_empty() || cluster.lease_left_ms == 0 {
         let hint =
-            "what runs goes on; another server plans within four seconds: see its log, and the database's";
+            "what runs continues; another server plans within four seconds: see its log, and the database's";
         return Finding::bad("planner", text, hint).coded("lease");
     }
     Finding::ok("planner", text)
@@ -194,7 +194,7 @@ fn vacuum(of: &DatabaseWire) -> Finding {
         count => format!("; without pg_read_all_stats {} cannot be seen", number(count, "session")),
     };
     let text = format!(
-        "{} dead beside {} live rows; the oldest transaction goes on for {}, and {} have begun since the oldest snapshot{unseen}",
+        "{} dead beside {} live rows; the oldest transaction has run for {}, and {} have begun since the oldest snapshot{unseen}",
         of.dead_rows,
         of.live_rows,
         span(of.oldest_transaction_ms),

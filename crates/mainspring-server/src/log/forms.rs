@@ -253,6 +253,6 @@ mod tests {
             std::fs::write(path, &made).unwrap();
         }
         let kept = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(kept == made, "UPDATE_EXPECTED=1 writes docs/reference/log.schema.json anew");
+        assert!(kept == made, "UPDATE_EXPECTED=1 writes docs/reference/log.schema.json again");
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditAskWire {
-    /// Only of this actor. The field `actor` of a request is who asks.
+    /// Only of this actor. The field `actor` of a request is the caller.
     #[serde(rename = "by")]
     pub actor: Option<String>,
     /// Only about this job, run or one-shot job.

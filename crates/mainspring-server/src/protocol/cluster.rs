@@ -124,7 +124,7 @@ pub struct DatabaseWire {
     pub unseen_standbys: u64,
     /// Whether its settings name standbys that a commit is to wait for.
     pub wants_synchronous: bool,
-    /// How long the oldest transaction goes on, as far as the role may see it.
+    /// How long the oldest transaction has run, as far as the role may see it.
     pub oldest_transaction_ms: u64,
     /// How many sessions of other roles it may not see the transactions of.
     pub unseen_sessions: u64,

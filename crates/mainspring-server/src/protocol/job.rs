@@ -148,7 +148,7 @@ pub struct JobWire {
     pub runs: u64,
     pub failures: u32,
     pub running: usize,
-    /// How far its last run is that goes on and tells it.
+    /// How far its last run is, while it runs and tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressWire>,
     pub queued: usize,

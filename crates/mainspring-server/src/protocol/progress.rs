@@ -1,4 +1,4 @@
-//! The progress of a run that goes on, as its handler tells it.
+//! The progress of a run while it runs, as its handler tells it.
 //!
 //! Cost: none.
 //!
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::is_default;
 
-/// How far a run is that goes on: so many of so many, in a unit of its handler's.
+/// How far a run is while it runs: so many of so many, in a unit of its handler's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Progress"))]
 pub struct ProgressWire {

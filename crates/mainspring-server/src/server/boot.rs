@@ -450,7 +450,7 @@ fn follow_clock(lease: Lease, asked: Duration) {
 /// What has a name, by where it comes from.
 pub(super) fn holder(job_source: &JobSource) -> Holder {
     let place = match job_source {
-        JobSource::Command => "a job that came by command (mainspring remove lets go of it)".to_owned(),
+        JobSource::Command => "a job that came by command (mainspring remove removes it)".to_owned(),
         job_source => job_source.to_string(),
     };
     Holder { job_source: job_source.source(), place }

@@ -115,7 +115,7 @@ impl Clients {
         self.peers.read(now);
     }
 
-    /// The next request, with the number of its connection, and who asks: for whom, if the server's own
+    /// The next request, with the number of its connection, and the caller: for whom, if the server's own
     /// listener says so, and else whose process it is. A client that names somebody is not believed.
     pub(super) fn next_request(&mut self) -> Option<(RequestId, IdentifiedRequest)> {
         let (client, asked) = self.peers.next_request()?;
@@ -127,14 +127,14 @@ impl Clients {
         Some((request_id, IdentifiedRequest { actor, ..asked }))
     }
 
-    /// Keeps who asks until the request is a command.
+    /// Keeps the caller until the request is a command.
     pub(super) fn begin_audit(&mut self, request_id: RequestId, audit: Option<Audit>) {
         if let Some(peer) = self.peers.get(request_id.client) {
             peer.audit = audit;
         }
     }
 
-    /// Who asks; once. A client has one request under way until it is a command.
+    /// The caller; once. A client has one request under way until it is a command.
     pub(super) fn take_audit(&mut self, request_id: RequestId) -> Option<Audit> {
         self.peers.get(request_id.client)?.audit.take()
     }

@@ -8,7 +8,7 @@
 //! | full again | the oldest kept output is removed |
 //! | and again | nothing is recorded, so nothing starts; the batch is tried again each second |
 //!
-//! When there is room again, all is as before, and the reserve is made anew.
+//! When there is room again, all is as before, and the reserve is made again.
 //!
 //! Cost: one system call for each look.
 //!
@@ -82,7 +82,7 @@ impl DiskReserve {
         }
     }
 
-    /// Measures again. Makes the reserve anew where there is room for it and as much as is not missed.
+    /// Measures again. Makes the reserve again where there is room for it and as much as is not missed.
     pub(super) fn look(&mut self) {
         let Some(free) = free_bytes(&self.directory) else { return };
         self.is_short = free < self.floor_bytes;
@@ -98,7 +98,7 @@ impl DiskReserve {
         }
     }
 
-    /// Lets go of the reserve. Returns whether there was one.
+    /// Releases the reserve. Returns whether there was one.
     pub(super) fn release(&mut self) -> bool {
         self.is_short = true;
         let was_held = self.reserve == Reserve::Held;

@@ -5,7 +5,7 @@
 //!                                 └─ cancel, or the end of the server ──▶ its end
 //! ```
 //!
-//! The store takes some milliseconds for the record of a start. A one-shot job that was decided that much
+//! The store takes a few milliseconds for the record of a start. A one-shot job that was decided that much
 //! before its time begins when its time comes, and not when the record is on disk.
 //!
 //! For the planner such a run is running: its start is on disk, and it counts among those that run at once.

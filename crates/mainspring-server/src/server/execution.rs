@@ -8,7 +8,7 @@
 //! | `PoolExecution` of mainspring-cluster | nothing itself: the workers of a pool do, and report |
 //!
 //! Each attempt that was started is reported as ended exactly once, by `turn`, `give_up`, `give_all_up`,
-//! `leave` or `close`; or `leave` lets go of it, and its end is not known.
+//! `leave` or `close`; or `leave` releases it, and its end is not known.
 //!
 //! Cost: a call through a pointer for each.
 //!
@@ -142,7 +142,7 @@ pub trait Execution: Debug + Send {
         false
     }
 
-    /// Lets go of what has ended and is still held, so that there is room.
+    /// Releases what has ended and is still held, so that there is room.
     fn make_room(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     /// Starts an attempt. `outputs` finds what a run of that key wrote.
@@ -192,7 +192,7 @@ pub trait Execution: Debug + Send {
         0
     }
 
-    /// The server has lost the jobs: lets go of these attempts, and returns them. The end of one is reported
+    /// The server has lost the jobs: releases these attempts, and returns them. The end of one is reported
     /// only if it has ended already.
     fn leave(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) -> Vec<AttemptKey> {
         Vec::new()
@@ -204,7 +204,7 @@ pub trait Execution: Debug + Send {
     /// Reports all attempts as killed that are no processes.
     fn give_all_up(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
-    /// Lets go of all that runs, whatever its state.
+    /// Releases all that runs, whatever its state.
     fn close(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     /// A child of this process has ended.

@@ -142,7 +142,7 @@ impl Files {
         self.reader.cron.is_some()
     }
 
-    /// Takes in what is told.
+    /// Takes in what is reported.
     pub(super) fn look(&mut self) {
         loop {
             let changes = self.folder_watch.read();

@@ -7,7 +7,7 @@
 //! The age is counted by the boot time from before the store was asked, so that it is never younger than the
 //! store takes it for. Each commit renews the lease too. A planner whose lease could not be renewed in time
 //! gives up, whatever the store says later: another may plan. It writes nothing more, and the store would
-//! refuse it. What runs goes on: it rests on the leases of the workers.
+//! refuse it. What runs continues: it rests on the leases of the workers.
 //!
 //! Cost: a reading of a clock for each turn. None of it happens where a lease has no length.
 //!
@@ -65,7 +65,7 @@ impl Server {
         if !self.holding.is_lost {
             self.holding.is_lost = true;
             self.holding.was_stopping = self.phase != Phase::Running;
-            self.note(now.wall, &format!("this server plans no more, and what runs goes on: {why}"));
+            self.note(now.wall, &format!("this server plans no more, and what runs continues: {why}"));
             self.phase = Phase::Killed { since: now };
         }
     }

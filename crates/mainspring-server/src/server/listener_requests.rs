@@ -43,7 +43,8 @@ impl Server {
         Ok(Next::Nothing)
     }
 
-    /// Keeps who asks for a change until it is a command, and says in the log who asks over the listener.
+    /// Keeps the caller of a change until it is a command, and says in the log who the caller is over the
+    /// listener.
     pub(super) fn begin_audit(&mut self, request_id: RequestId, audit: Option<Audit>) {
         if let Some(audit) = audit.as_ref().filter(|_| self.clients.is_listener(request_id)) {
             let Audit { actor, action, target, .. } = audit;

@@ -78,7 +78,7 @@ impl Writers {
         self.open.retain(|name| self.names.contains(name));
     }
 
-    /// Takes in what is told. Returns whether it is a sign that something may have changed.
+    /// Takes in what is reported. Returns whether it is a sign that something may have changed.
     pub(super) fn hear(&mut self, change: &FolderEvent) -> bool {
         if change.kind == FolderEventKind::Overflow {
             self.open.clear();

@@ -65,8 +65,8 @@ pub(super) fn of(note: &Note, now: Timestamp) -> Line<'_> {
             let text = format!("paused: the server died in it {MAX_CRASHES} times in a row");
             of_job(job, Level::Error, &text)
         }
-        Note::PauseOver(job) => of_job(job, Level::Notice, "goes on: its pause is over"),
-        Note::AllPauseOver => Line::note(now, "everything goes on: the pause is over"),
+        Note::PauseOver(job) => of_job(job, Level::Notice, "continues: its pause is over"),
+        Note::AllPauseOver => Line::note(now, "everything continues: the pause is over"),
         Note::BehindWatermark { job, watermark } => {
             let text = format!("rests until {watermark}: the clock stands before what is planned already");
             of_job(job, Level::Warning, &text)

@@ -5,7 +5,7 @@
 //! output/~once/tea~20261121T160000Z.log         a run of a one-shot job
 //!
 //! 2026-11-21T03:00:01.250Z 1 stdout 17 files    when, which attempt, which stream, and the line
-//! 2026-11-21T03:00:01.250Z 1 stdout+ {"a": ..   a piece of a long line, which goes on with the next of this stream
+//! 2026-11-21T03:00:01.250Z 1 stdout+ {"a": ..   a piece of a long line, which continues with the next of this stream
 //! 2026-11-21T03:00:01.250Z 1 note 9 lines ..    a note of the server about the output
 //! ```
 //!
@@ -57,7 +57,7 @@ const _: () = assert!(SUFFIX.as_bytes()[0] == b'.', "`is_output` looks for what 
 /// How the name of a file ends that is [brought](super::remote_output) from another server and not whole.
 pub(super) const LIVE: &str = "live";
 
-/// What stands behind the stream of a piece whose line goes on.
+/// What stands behind the stream of a piece whose line continues.
 const GOES_ON: &str = "+";
 
 /// The files of runs.

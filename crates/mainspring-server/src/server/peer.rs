@@ -49,7 +49,7 @@ const SEND_ROOM_BYTES: usize = 256 << 10;
 pub(super) const READ_BYTES: usize = 64 << 10;
 
 /// How much longer a request of the server's own listener may be than others: it takes files of
-/// [`MAX_REQUEST_BYTES`], and writes the fields that were left out and who asks beside them.
+/// [`MAX_REQUEST_BYTES`], and writes the fields that were left out and the caller beside them.
 const LISTENER_ROOM_BYTES: usize = 64 << 10;
 
 /// The most that it writes beside one file.
@@ -106,7 +106,7 @@ pub(super) struct Peer {
     pub(super) is_listener: bool,
     /// Whose process connected, as far as the operating system knows.
     uid: Option<u32>,
-    /// Who asks for what with the request that is under way.
+    /// The caller of the request that is under way.
     pub(super) audit: Option<Audit>,
 }
 
@@ -211,7 +211,7 @@ impl Peer {
         }
     }
 
-    /// Who asks, by the operating system.
+    /// The caller, by the operating system.
     pub(super) fn owner(&self) -> String {
         self.uid.map_or_else(|| "unknown".to_owned(), |uid| format!("uid {uid}"))
     }

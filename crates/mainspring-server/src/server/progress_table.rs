@@ -62,7 +62,7 @@ impl ProgressTable {
         self.0.into_iter().filter(|(attempted, progress)| other.0.get(attempted) != Some(progress))
     }
 
-    /// That of a run, if it goes on and this is of its last attempt.
+    /// That of a run, if it still runs and this is of its last attempt.
     pub(super) fn of_run(&self, run: &Run) -> Option<ProgressWire> {
         let is_on = run.state == RunState::Running;
         self.0.get(&(run.key.clone(), run.attempt)).copied().filter(|_| is_on)

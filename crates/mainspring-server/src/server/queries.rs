@@ -199,7 +199,7 @@ pub(super) fn rewinding(
     Ok(Next::Answer(Response::Rewinding { times: left, count, planned }))
 }
 
-/// A page of jobs, to which is added how the last run of each went, and how far that is which goes on.
+/// A page of jobs, to which is added how the last run of each went, and how far that is which still runs.
 pub(super) fn list(
     reader: &mut dyn Reader,
     mut jobs: Vec<JobWire>,

@@ -1,7 +1,7 @@
 //! Questions of the store on their way to a thread that may wait for it, and the answers on their way back.
 //!
 //! ```text
-//! loop ── Question ──▶ channel ──▶ thread: reader ── NextResult ──▶ channel ──▶ loop: answers, or goes on
+//! loop ── Question ──▶ channel ──▶ thread: reader ── NextResult ──▶ channel ──▶ loop: answers, or continues
 //!                                                 └─ a byte on a socket pair, so that poll wakes
 //! ```
 //!

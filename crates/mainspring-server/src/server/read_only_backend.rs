@@ -288,14 +288,14 @@ impl ReadOnlyBackend<'_> {
     }
 
     /// The first jobs after a name that are found and one answer has room for, and the name after which the
-    /// next answer goes on.
+    /// next answer continues.
     fn page<T>(
         &mut self,
         after: Option<&str>,
         found: impl Fn(JobRecord) -> Option<T>,
         record: impl Fn(&T) -> &JobRecord,
     ) -> Result<(Vec<T>, Option<String>), Error> {
-        // A text that is no name is from no page of ours: the list begins anew.
+        // A text that is no name is from no page of ours: the list begins again.
         let mut after = after.and_then(|after| JobName::new(after).ok());
         let (mut bytes, mut page): (usize, Vec<T>) = (0, Vec::new());
         loop {

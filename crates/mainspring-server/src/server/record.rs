@@ -8,8 +8,8 @@
 //! ```
 //!
 //! While a batch is held for lack of room, the planner is told nothing: ends of runs wait to be told, and
-//! requests for changes are refused. While the store is busy, the planner goes on and its decisions wait for
-//! the store. Up to `MAX_BACKLOG` of [`owner`](super::owner) requests for changes are taken meanwhile. So
+//! requests for changes are refused. While the store is busy, the planner continues and its decisions wait
+//! for the store. Up to `MAX_BACKLOG` of [`owner`](super::owner) requests for changes are taken meanwhile. So
 //! nothing starts that is not recorded, and memory is bounded.
 //!
 //! Cost: one commit for each batch, on another thread: see [`writer`](super::writer).
@@ -46,7 +46,7 @@ impl Server {
                     self.clients.look_for_ends();
                     has_committed = true;
                     if was_full {
-                        self.note(now.wall, "there is room on the disk again: all goes on");
+                        self.note(now.wall, "there is room on the disk again: all continues");
                     }
                 }
                 News::Answered(answered) => self.take_answer(answered),

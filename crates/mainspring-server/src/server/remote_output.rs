@@ -7,8 +7,8 @@
 //! ```
 //!
 //! So a file that ends with a line of attempt N has all that could be had of those before it. Who reads
-//! files, as the listener does, needs to know nothing of other servers, and goes on in the next file where it
-//! was in the last.
+//! files, as the listener does, needs to know nothing of other servers, and continues in the next file where
+//! it was in the last.
 //!
 //! While it is asked for an open run, the store has what its server wrote until a moment ago: see
 //! [`Reader::output`]. What a store has not kept, because more was written meanwhile than it keeps, is told
@@ -43,7 +43,7 @@ static FILES: LazyLock<Mutex<Files>> = LazyLock::new(Mutex::default);
 struct Files {
     /// How long each file was before the attempt that runs here.
     own: HashMap<PathBuf, u64>,
-    /// How far each `X.live` is. What an earlier process has brought is brought anew.
+    /// How far each `X.live` is. What an earlier process has brought is brought again.
     brought: HashMap<PathBuf, Extent>,
 }
 
@@ -268,7 +268,7 @@ mod tests {
         files.add(&[kept(1, 6, 8), kept(2, 0, 2)], RunPhase::Over, &path).unwrap();
         assert_eq!(texts(&path)[6..], ["7", "0", "1"], "it is whole");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
-        // Of what is over the end is brought at once, and a file of an earlier process is made anew.
+        // Of what is over the end is brought at once, and a file of an earlier process is made again.
         let other = folder.join("tea/20261121T040000Z.log");
         fs::write(other.with_extension(LIVE), "half a li").unwrap();
         Files::default().add(&[kept(1, 6, 7)], RunPhase::Over, &other).unwrap();

@@ -67,7 +67,7 @@ impl Server {
         self.go_on(request_id, asking);
     }
 
-    /// Refuses what may not be asked now, by the row of the request. Keeps who asks for a change.
+    /// Refuses what may not be asked now, by the row of the request. Keeps the caller of a change.
     fn admit(
         &mut self,
         request_id: RequestId,
@@ -398,7 +398,7 @@ fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {
     run_key(text).ok_or_else(|| not_found(&format!("dead letter `{text}`")))
 }
 
-/// What is kept of who asks for a change.
+/// What is kept of the caller of a change.
 fn audit(actor: &str, row: &Row<'_>, comment: Option<&str>, now: Moment) -> Result<Audit, ErrorWire> {
     let note = checked_note(comment.unwrap_or(row.note).to_owned())?;
     let target = row.subject.name().unwrap_or_default();

@@ -128,12 +128,12 @@ impl ServedFile {
             LookResult::FolderGone => "is gone with its folder",
             LookResult::There(_) | LookResult::Gone => return,
         };
-        let (count, go) = (counted(self.job_count, "job"), agreeing(self.job_count, "goes", "go"));
-        self.problems = format!("{} {why}: its {count} {go} on\n", self.path);
+        let (count, verb) = (self.job_count, agreeing(self.job_count, "continues", "continue"));
+        self.problems = format!("{} {why}: its {} {verb}\n", self.path, counted(count, "job"));
         self.exit = Exit::Failed;
     }
 
-    /// What is told of a file that does not come to rest, or cannot be looked at.
+    /// What is reported of a file that does not come to rest, or cannot be looked at.
     pub(super) fn unrest_text(&self) -> String {
         match self.watch.seen() {
             Some(LookResult::There(_)) => {

@@ -38,12 +38,12 @@ impl Server {
         Some(asked)
     }
 
-    /// Says at the start that nothing starts, and how it goes on.
+    /// Says at the start that nothing starts, and how it continues.
     pub(super) fn say_pause(&mut self, terms: Option<PauseTerms>, now: Moment) {
         let Some(terms) = terms else { return };
         let until = terms.until.map(|until| format!(" until {until}")).unwrap_or_default();
         let text =
-            format!("everything is paused{until}, and nothing starts: `mainspring resume --all` goes on");
+            format!("everything is paused{until}, and nothing starts: `mainspring resume --all` ends that");
         self.note(now.wall, &text);
     }
 }

@@ -56,7 +56,7 @@ impl StoreContents {
     }
 }
 
-/// The kept definition of a job, as a file of this one job. Its text is the kept one: written anew, it might
+/// The kept definition of a job, as a file of this one job. Its text is the kept one: written again, it might
 /// say the same in another order, and would differ from its file. `None` for a job that was removed.
 pub(super) fn kept_file(record: &JobRecord, zone: &TimeZone) -> Option<JobFile> {
     let source = Source::new(record.source.clone()?, record.text.clone());

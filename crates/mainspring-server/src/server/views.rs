@@ -230,9 +230,10 @@ impl Server {
         Response::Export { texts: page.into_iter().map(|(job, ..)| job.text.clone()).collect(), after }
     }
 
-    /// The jobs after a name that one answer has room for, and the name after which the next answer goes on.
+    /// The jobs after a name that one answer has room for, and the name after which the next answer
+    /// continues.
     fn page(&self, after: Option<&str>, selector: &Selector) -> (Vec<JobRow<'_>>, Option<String>) {
-        // A text that is no name is from no page of ours: the list begins anew.
+        // A text that is no name is from no page of ours: the list begins again.
         let after = after.and_then(|after| JobName::new(after).ok());
         let jobs = self.owner.planner().looks_after(after.as_ref());
         let mut bytes = 0;

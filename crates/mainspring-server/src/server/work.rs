@@ -263,7 +263,7 @@ impl Work {
         self.end_waiting()
     }
 
-    /// The server has lost the jobs: lets go of these. Returns what has ended.
+    /// The server has lost the jobs: releases these. Returns what has ended.
     pub(super) fn leave(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
         let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         let left = self.execution.leave(now, &mut heard);
@@ -304,7 +304,7 @@ impl Work {
         all
     }
 
-    /// Lets go of all that runs whatever its state. Returns what did.
+    /// Releases all that runs whatever its state. Returns what did.
     pub(super) fn close(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptKey> {
         let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         self.execution.close(now, &mut heard);

@@ -7,8 +7,8 @@
 //!
 //! | the worker's own lease | what runs here |
 //! |---|---|
-//! | is fresh | goes on, and more starts |
-//! | is old: two thirds of its length without a renewal | is asked to end, and nothing starts; `on_lease_loss = "leave"` goes on |
+//! | is fresh | continues, and more starts |
+//! | is old: two thirds of its length without a renewal | is asked to end, and nothing starts; `on_lease_loss = "leave"` continues |
 //! | is over, or the planner has taken the worker for lost | is killed or left, and is not reported; then the worker joins as another |
 //!
 //! A loop that stands still is not renewed for: its lease becomes old, and others run what ran here.
@@ -263,7 +263,7 @@ impl WorkerLoop {
             if self.work.deadline().is_some_and(|at| at <= now.monotonic) {
                 ends.extend(self.work.start_postponed(now, &mut self.log));
             }
-            // What is told is new, or of a run that has ended.
+            // What is reported is new, or of a run that has ended.
             if !self.work.take_progress(now).is_empty() || (!ends.is_empty() && self.has_told) {
                 self.tell_progress();
             }

@@ -302,7 +302,7 @@ impl Writer {
             return None;
         }
         self.is_said_late = trouble.is_some();
-        Some(trouble.unwrap_or_else(|| "the store answers again: all goes on".to_owned()))
+        Some(trouble.unwrap_or_else(|| "the store answers again: all continues".to_owned()))
     }
 
     /// What the server waits for, for people.

@@ -1,7 +1,7 @@
 //! The zones of jobs follow the zone files on disk, as jobs follow their files.
 //!
 //! ```text
-//! inotify, or a minute ─▶ ZoneFiles: changed, at rest ─▶ caches dropped ─▶ timetables read again ─▶ Apply ─▶ armed anew
+//! inotify, or a minute ─▶ ZoneFiles: changed, at rest ─▶ caches dropped ─▶ timetables read again ─▶ Apply ─▶ armed again
 //!                                                  └─▶ the zone of jobs that name none ─▶ files read again
 //! ```
 //!
@@ -99,7 +99,7 @@ impl Server {
         let text = match count {
             0 => format!("the time zone files have changed, which changes no job's times{system}"),
             _ => format!(
-                "the time zone files have changed: the times of {} are computed anew{system}",
+                "the time zone files have changed: the times of {} are computed again{system}",
                 counted(count, "job")
             ),
         };

@@ -97,7 +97,7 @@ const openRun = (run) => a("Open it", "run", { run });
 const note = (required) =>
   h(
     "label",
-    required ? "Why, for whoever finds it" : "Why (may be left out)",
+    required ? "Why, for the one who finds it" : "Why (may be left out)",
     h("input", { name: "note", maxlength: 200, required, autocomplete: "off" })
   );
 
@@ -218,7 +218,7 @@ const ONE = {
       p("It is due again from now on; what was skipped stays skipped."),
       async () => {
         await send("POST", jobPath(job, "resume"), {});
-        return [jobLink(job ?? ""), " goes on."];
+        return [jobLink(job ?? ""), " continues."];
       }
     );
   },
@@ -242,7 +242,7 @@ const ONE = {
       p("Jobs that were paused one by one stay paused."),
       async () => {
         await send("POST", "resume", {});
-        return "Everything goes on.";
+        return "Everything continues.";
       }
     );
   },

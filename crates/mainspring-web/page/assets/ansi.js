@@ -6,7 +6,7 @@
 //                  '--] P X ^ _--> string --BEL, ESC \--> text   dropped
 // ```
 //
-// The state goes on from line to line, as in a terminal. What is not closed at the end of a line is dropped
+// The state continues from line to line, as in a terminal. What is not closed at the end of a line is dropped
 // with it.
 //
 // Cost: one pass over the characters.

@@ -32,7 +32,7 @@ const NEAR_PX = 24;
 const NEW_LINE = 10;
 const LINE = /^(\d{4}-\S+Z) (\d+) (stdout|stderr)\+? ?/;
 
-/** What goes on from line to line: the attempt, and the colours of each stream.
+/** What continues from line to line: the attempt, and the colours of each stream.
  * @typedef {{attempt: string, styles: Record<string, Style>}} Reading */
 
 class Log extends HTMLElement {

@@ -187,7 +187,7 @@ function arrive() {
   if (wantsSearch) search();
 }
 
-/** @param {string} href @param {boolean} [isTyped]   goes on with the same page */
+/** @param {string} href @param {boolean} [isTyped]   continues with the same page */
 function go(href, isTyped = false) {
   if (isTyped) history.replaceState(null, "", href);
   else {

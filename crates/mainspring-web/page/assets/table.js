@@ -218,7 +218,7 @@ export function time(at, civil) {
   );
 }
 
-/** A length of time that goes on. */
+/** A length of time that still grows. */
 class Ticking extends HTMLElement {
   static observedAttributes = ["at"];
   connectedCallback() {

@@ -77,7 +77,7 @@ async function round(browser, base, code, shown) {
   await Promise.all(visits);
 }
 
-/** Goes on for so many rounds or seconds, and says what the server had then and at first.
+/** Continues for so many rounds or seconds, and says what the server had then and at first.
  * @param {{rounds: number, seconds: number, say?: (text: string) => void}} limits */
 export async function soak({ rounds, seconds, say = () => {} }) {
   await served(JOBS, async ({ address, pid, ask }) => {

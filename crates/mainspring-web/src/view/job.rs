@@ -68,7 +68,7 @@ pub struct Job<'k> {
     /// How many failures in a row.
     failures: u32,
     running: usize,
-    /// How far its last run is that goes on and tells it.
+    /// How far its last run is, while it runs and tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<ProgressWire>,
     queued: usize,

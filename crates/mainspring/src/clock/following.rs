@@ -41,7 +41,7 @@ use super::{Clock, Monotonic, Notifier, ticks_rounded_up};
 /// use std::time::Duration;
 /// use mainspring::clock::{Clock, Following};
 ///
-/// // Goes on while the machine is suspended.
+/// // Continues while the machine is suspended.
 /// let clock = Following::boot_time(Duration::from_secs(1))?;
 /// let engine = mainspring::Engine::with_clock(clock)?;
 /// assert_eq!(engine.handle().clock().resolution(), Duration::from_secs(1));
@@ -123,7 +123,7 @@ impl Following {
         Following::watched(System, resolution)
     }
 
-    /// Makes a clock that goes on while the machine is suspended: Linux's boot time. Timers that came due
+    /// Makes a clock that continues while the machine is suspended: Linux's boot time. Timers that came due
     /// meanwhile fire when it resumes.
     ///
     /// # Errors

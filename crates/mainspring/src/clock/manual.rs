@@ -1,7 +1,7 @@
 //! A clock that moves when it is told to.
 //!
 //! ```text
-//!   stepped   advance(d), advance_to(t) from any thread move time; a thread that waits for a tick it reaches goes on
+//!   stepped   advance(d), advance_to(t) from any thread move time; a thread that waits for a tick it reaches continues
 //!   leaping   waiting for a tick moves time there: a driver runs through its timers as fast as it can
 //! ```
 //!

@@ -52,7 +52,7 @@ use std::time::Duration;
 
 use mainspring_queue::{ResetError, Tick, TimerQueue};
 
-use self::worker_slots::{AWAKE, NOBODY, WorkerSlot, WorkerSlots};
+use self::worker_slots::{AWAKE, NO_WORKER, WorkerSlot, WorkerSlots};
 use super::driver_threads::DriverThreads;
 use super::shard::{Alarm, Role, Shard, Turn, Watch};
 use super::shard_set::{ShardSet, drive_shards, shard};
@@ -352,7 +352,7 @@ impl<Q> Drop for Worker<Q> {
         let _ = POST.try_with(|post| post.set(post.get().filter(|&post| !is_own(Some(post)))));
         let mut orphans = self.driver.orphans();
         for &shard in &self.shards {
-            self.driver.slots.set_owner(shard, NOBODY);
+            self.driver.slots.set_owner(shard, NO_WORKER);
         }
         orphans.append(&mut self.shards);
         self.driver.orphan_count.store(orphans.len(), Ordering::SeqCst);

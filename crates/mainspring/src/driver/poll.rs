@@ -22,7 +22,7 @@
 //! is of little use with sockets.
 //!
 //! On shutdown the handler that is running ends, nothing more is handed out or fired, all pending timers are
-//! handed back, and the loop lets go of its sources, which closes those that the program does not hold;
+//! handed back, and the loop releases its sources, which closes those that the program does not hold;
 //! [`deregister_all`](Sources::deregister_all) takes them out before.
 //!
 //! | field | guard | why |

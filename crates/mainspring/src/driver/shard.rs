@@ -266,7 +266,7 @@ impl<Q> Shard<Q> {
         state.is_asleep = false;
     }
 
-    /// Marks that the shard's thread goes on after a wait: what is scheduled until it has looked again need
+    /// Marks that the shard's thread continues after a wait: what is scheduled until it has looked again need
     /// not wake it.
     pub(super) fn note_awake(&self) {
         self.state().is_asleep = false;

@@ -240,7 +240,7 @@ impl Calendar {
         Ok(Entry { shared: Arc::downgrade(&self.shared), key })
     }
 
-    /// Sets the timers of all entries anew if the wall clock has been set; harmless if it has not.
+    /// Sets the timers of all entries again if the wall clock has been set; harmless if it has not.
     pub fn clock_changed(&self) {
         self.shared.notice_change();
     }
@@ -360,7 +360,7 @@ impl Shared {
         }
     }
 
-    /// Sets the timers of all entries anew if the wall clock was set; tells whether it was.
+    /// Sets the timers of all entries again if the wall clock was set; tells whether it was.
     fn notice_change(self: &Arc<Self>) -> bool {
         // Dropped after the lock is released, as it was declared before.
         let mut cancelled = Vec::new();

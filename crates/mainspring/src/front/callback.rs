@@ -16,7 +16,7 @@
 //!
 //! Callbacks run on the driver's thread, one at a time, with no lock held: they may schedule, cancel and
 //! reset. A slow one makes the others late. One that panics is reported and harms no other; a periodic one
-//! goes on with its next period.
+//! continues with its next period.
 //!
 //! With several threads callbacks run in parallel, but one that repeats never with itself: its next run is
 //! scheduled when the last has ended. What was due meanwhile comes late, once, and the periods that are over
@@ -208,7 +208,7 @@ impl Callbacks {
     /// callback takes and however the period stands to the tick: it does not drift, and keeps its rate. Runs
     /// that are over when the callback could run are dropped: those whose tick has passed, or whose slot, in
     /// a queue with slots of several ticks. So a period shorter than a tick, or than a slot, runs several
-    /// times in one; as fast as it can, if it is very short. Once taken, it goes on even if the driver's
+    /// times in one; as fast as it can, if it is very short. Once taken, it continues even if the driver's
     /// queue is full: see [`Timers::schedule_assured`](crate::driver::Timers::schedule_assured).
     ///
     /// # Errors

@@ -196,7 +196,7 @@ impl Channels {
     ///
     /// A tick whose channel still holds the last one is dropped. Ticks that are over when the driver comes to
     /// them are skipped: see [`Callbacks::every`](super::Callbacks::every), which also says what becomes of a
-    /// period that is no whole number of ticks. Once taken, it goes on even if the driver's queue is full.
+    /// period that is no whole number of ticks. Once taken, it continues even if the driver's queue is full.
     ///
     /// # Errors
     /// The period is zero; or as [`timer`](Self::timer).
@@ -291,7 +291,7 @@ impl Ticker {
         self.inner.stop();
     }
 
-    /// Stops the ticks and begins anew with another period, the first tick a period from now.
+    /// Stops the ticks and begins again with another period, the first tick a period from now.
     ///
     /// # Errors
     /// The period is zero, and nothing changed; or the driver would not take the timer, and the ticker is

@@ -256,7 +256,7 @@ where
         state.due.front().map(|(key, _)| key).or_else(next).cloned()
     }
 
-    /// Removes all items, pending and due; tells how many there were. The queue goes on.
+    /// Removes all items, pending and due; tells how many there were. The queue continues.
     pub fn clear(&self) -> usize {
         let mut state = self.shared.state();
         let (pending, due) = (std::mem::take(&mut state.pending), std::mem::take(&mut state.due));

@@ -22,7 +22,7 @@
 //! included. A task's next run is scheduled when the last has ended, so it never runs beside itself. Runs
 //! that are over when the driver comes to them are dropped, not made up for; they do not count. When a run is
 //! over, and what becomes of a delay that is no whole number of ticks, is as for
-//! [`Callbacks::every`](super::Callbacks::every). Once taken, a task goes on even if the driver's queue is
+//! [`Callbacks::every`](super::Callbacks::every). Once taken, a task continues even if the driver's queue is
 //! full.
 //!
 //! Cost: a hash map entry beside the timer, and no allocation per run for a key of up to 24 bytes; every call
@@ -257,7 +257,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
         was_there
     }
 
-    /// Removes all tasks; tells how many there were. Their engine goes on.
+    /// Removes all tasks; tells how many there were. Their engine continues.
     pub fn clear(&self) -> usize {
         let removed = std::mem::take(&mut self.shared.tasks().by_key);
         let count = removed.len();

@@ -61,17 +61,17 @@ impl Series {
         self.period
     }
 
-    /// Begins anew: the next time is `delay` from now.
+    /// Begins again: the next time is `delay` from now.
     pub(super) fn begin_after(&mut self, clock: &dyn Clock, delay: Duration) {
         self.next_ns = clock.after_ns(delay);
     }
 
-    /// Begins anew: the next time is when a tick begins.
+    /// Begins again: the next time is when a tick begins.
     pub(super) fn begin_at(&mut self, tick: Tick) {
         self.next_ns = self.begins_ns(tick);
     }
 
-    /// Begins anew at a tick or an instant; returns the tick at which that is due, now if it has passed.
+    /// Begins again at a tick or an instant; returns the tick at which that is due, now if it has passed.
     pub(super) fn begin(&mut self, clock: &dyn Clock, start: Deadline) -> Tick {
         match start {
             Deadline::Tick(tick) => {
@@ -93,12 +93,12 @@ impl Series {
         Tick::new(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
-    /// Goes on to the next time, be it over or not.
+    /// Continues to the next time, be it over or not.
     pub(super) fn step(&mut self) {
         self.next_ns = self.next_ns.saturating_add(self.period.as_nanos());
     }
 
-    /// Goes on to the next time that is not over at `now`, and returns its tick; `None` at the end of time.
+    /// Continues to the next time that is not over at `now`, and returns its tick; `None` at the end of time.
     pub(super) fn skip(&mut self, now: Tick) -> Option<Tick> {
         if now == Tick::MAX {
             return None;

@@ -108,7 +108,7 @@ impl Recorder {
         self.shared.is_on.load(Ordering::Relaxed)
     }
 
-    /// Takes what was recorded so far, and begins anew with an empty record. Timers that are pending are
+    /// Takes what was recorded so far, and begins again with an empty record. Timers that are pending are
     /// forgotten.
     #[inline]
     pub fn take(&self) -> Trace {

@@ -46,7 +46,7 @@ impl Pin {
     }
 }
 
-/// Waters at six and at eighteen o'clock, and blinks. What it does goes on while `calendar` is there.
+/// Waters at six and at eighteen o'clock, and blinks. What it does continues while `calendar` is there.
 fn tend(timers: &Callbacks, calendar: &Calendar, [light, pump]: [Arc<Mutex<Pin>>; 2]) -> Result<(), Error> {
     timers.every(BLINK, move |_| {
         let mut light = light.lock().expect("no timer panics");

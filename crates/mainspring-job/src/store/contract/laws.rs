@@ -33,7 +33,7 @@ pub(super) fn all<G: StoreFixture>() -> Vec<Law<G>> {
         ("who was fenced out writes nothing", fenced),
         ("epochs grow", epochs_grow),
         ("a lease says whether the owner before had left", takeover_told),
-        ("a lease says whether the machine was started anew since the owner before", reboot_told),
+        ("a lease says whether the machine was started again since the owner before", reboot_told),
         ("there is one start record for each attempt", one_start),
         ("a pending job fires once", fires_once),
         ("a key or a name that is taken is answered with its holder", taken),

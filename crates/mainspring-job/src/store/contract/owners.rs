@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! one:    acquire ── commit 1 ───────────────────── commit 2, renew, release: Fenced
-//! other:                       acquire ── commit 1 ──────────────────────────────────▶ goes on
+//! other:                       acquire ── commit 1 ──────────────────────────────────▶ continues
 //! ```
 //!
 //! Where the store can be opened a second time beside the first, each owner has a connection of its own; else

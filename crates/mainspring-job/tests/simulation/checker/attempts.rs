@@ -47,7 +47,7 @@ impl DefinedSpans {
                 Operation::Define { mark, .. } => {
                     spans.entry(mark.job.clone()).or_default().push((index, true));
                 }
-                // One that is absent goes on when it is back.
+                // One that is absent continues when it is back.
                 Operation::Forget { job, absence: None } => {
                     spans.entry(job.clone()).or_default().push((index, false));
                 }
@@ -152,7 +152,7 @@ fn tell(script: &Script, stories: &mut Stories, index: usize, operation: &Operat
         }
         _ => return Ok(()),
     };
-    let story = stories.get_mut(key).ok_or_else(|| format!("{key} goes on from nothing"))?;
+    let story = stories.get_mut(key).ok_or_else(|| format!("{key} continues from nothing"))?;
     if let Operation::End { crashes, .. } = operation {
         story.is_crash_loop |= MAX_CRASHES <= *crashes;
     }
@@ -199,7 +199,7 @@ pub(crate) fn check_put_off(world: &World<'_>, stories: &Stories) -> Verdict {
                 || world.log[begun.index..next.index].iter().any(|it| matches!(it, Event::SetBack));
             ensure!(
                 !is_early || is_set_back(),
-                "early: {key} was put off until {}, and goes on at {}",
+                "early: {key} was put off until {}, and continues at {}",
                 waits.due,
                 next.at
             );
@@ -299,7 +299,7 @@ pub(crate) fn check_failures(world: &World<'_>, stories: &Stories) -> Verdict {
             *count = if *is_failure { *count + 1 } else { 0 };
         }
         match event {
-            // The counts of a removed job mean nothing until it is put back, which begins them anew.
+            // The counts of a removed job mean nothing until it is put back, which begins them again.
             Event::Wrote { operation: Operation::Mark(mark), answer: Answer::New, .. }
                 if !spans.is_removed(&mark.job, index) =>
             {

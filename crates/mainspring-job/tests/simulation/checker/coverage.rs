@@ -21,7 +21,7 @@ struct StoredProgress {
     watermark: Timestamp,
     timetable: String,
     is_defined: bool,
-    /// It has no definition, and its next one goes on where it was.
+    /// It has no definition, and its next one continues where it was.
     is_absent: bool,
     /// It has come back, and its next mark may be that of another timetable, which counts from then.
     is_back: bool,

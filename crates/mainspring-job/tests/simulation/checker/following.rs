@@ -78,7 +78,7 @@ fn paid(owed: &[OwedRun]) -> Verdict {
     Ok(())
 }
 
-/// Whether the batch goes on with another attempt.
+/// Whether the batch continues with another attempt.
 pub(super) fn is_tried_again(
     rest: &[Event],
     batch: Option<(u64, u64)>,

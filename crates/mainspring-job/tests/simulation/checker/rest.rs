@@ -92,7 +92,7 @@ pub(crate) fn check_kept(world: &World<'_>) -> Verdict {
                 let known = model.jobs.get(&mark.job).filter(is_kept_on);
                 if known.is_some_and(|job| is_kept(job.mark.pause)) {
                     let may = is_kept(mark.pause) || lifted.contains_key(&mark.job);
-                    ensure!(may, "out of policy: {} goes on, and nobody has resumed it", mark.job);
+                    ensure!(may, "out of policy: {} continues, and nobody has resumed it", mark.job);
                 } else if is_kept(mark.pause) && lifted.get(&mark.job) == Some(&false) {
                     lifted.remove(&mark.job);
                 }

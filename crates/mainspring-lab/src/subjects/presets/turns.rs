@@ -1,7 +1,7 @@
 //! A clock on which the workload's thread and an engine's one thread take turns.
 //!
 //! ```text
-//!   workload   schedules, cancels ..  advance_to(t): time is t, the engine is woken ......  goes on
+//!   workload   schedules, cancels ..  advance_to(t): time is t, the engine is woken ......  continues
 //!   engine     asleep                                looks, fires, looks .. asleep until u
 //! ```
 //!

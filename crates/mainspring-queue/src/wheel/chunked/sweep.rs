@@ -112,7 +112,7 @@ impl Sweep {
         };
     }
 
-    /// Hears that a slot was taken apart, and that no hint in it is dead. A sweep that stands there goes on
+    /// Hears that a slot was taken apart, and that no hint in it is dead. A sweep that stands there continues
     /// behind it.
     pub(super) fn slot_is_clean(&mut self, index: usize) {
         if self.index == index {
@@ -132,7 +132,7 @@ impl Sweep {
         }
     }
 
-    /// Sweeps what is due or a slot, and goes on to the next if that is done.
+    /// Sweeps what is due or a slot, and continues to the next if that is done.
     fn sweep_chain<T>(&mut self, parts: &mut SweepParts<'_, T>, chunk_count: &mut usize) {
         let SweepParts { records, chunks, rings, due } = parts;
         let is_wanted = |hint| records.is_current(hint);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn dead_hints_stay_in_proportion_to_the_living() {
-        // Sweeping goes on while a round is under way: half as many again may die meanwhile.
+        // Sweeping continues while a round is under way: half as many again may die meanwhile.
         let bound = (HINTS_PER_TIMER_MAX + 2) * 5_000 + HINT_SLACK_COUNT;
         assert!(hint_count_max(5_000, |draw| 1 + draw % 60_000) < bound);
         assert!(hint_count_max(5_000, |_| 30_000) < bound);

@@ -11,7 +11,7 @@ use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDe
 
 use super::{FolderEvent, FolderEventKind};
 
-/// What is told of each directory.
+/// What is reported of each directory.
 const WATCHED_EVENTS: AddWatchFlags = AddWatchFlags::IN_CLOSE_WRITE
     .union(AddWatchFlags::IN_MODIFY)
     .union(AddWatchFlags::IN_MOVED_TO)

@@ -92,7 +92,7 @@ test("eight tabs have one stream, and pass it on", { skip }, () =>
     const run = begin(mock, "backup-db");
     for (const tab of tabs) await tab.waitForSelector(".news:has-text('1 new')");
     assert.equal(mock.asked.filter((line) => line.startsWith("GET api/v1/events")).length, 1);
-    // Whoever holds the stream leaves; another one takes over, and goes on where it was.
+    // The page that holds the stream leaves; another one takes over, and continues where it was.
     const leader = tabs.findIndex((_, index) => index === 0);
     await tabs[leader]?.close();
     await until(

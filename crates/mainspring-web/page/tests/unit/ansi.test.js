@@ -48,7 +48,7 @@ test("whatever else a terminal would do is dropped", () => {
   assert.equal(shown("a\u001b]never closed"), "a");
 });
 
-test("a colour goes on in the next line", () => {
+test("a colour continues in the next line", () => {
   const style = plain();
   assert.equal(shown("\u001b[31mred", style), "<a1>red");
   assert.equal(shown("still", style), "<a1>still");

@@ -28,12 +28,12 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(super) const AWAKE: u64 = 0;
 
 /// The owner of a shard that waits to be adopted.
-pub(super) const NOBODY: usize = usize::MAX;
+pub(super) const NO_WORKER: usize = usize::MAX;
 
 /// All workers' places.
 pub(super) struct WorkerSlots {
     slots: Vec<WorkerSlot>,
-    /// The slot of the worker that runs each shard; [`NOBODY`].
+    /// The slot of the worker that runs each shard; [`NO_WORKER`].
     owners: Vec<AtomicUsize>,
     /// How long a due timer is left to its own worker.
     grace_ticks: u64,
@@ -57,7 +57,7 @@ impl WorkerSlots {
         };
         WorkerSlots {
             slots: (0..count).map(slot).collect(),
-            owners: (0..count).map(|_| AtomicUsize::new(NOBODY)).collect(),
+            owners: (0..count).map(|_| AtomicUsize::new(NO_WORKER)).collect(),
             grace_ticks,
         }
     }

@@ -73,7 +73,7 @@ impl Parker for PollParker {
         let mut batch = self.batch();
         let Batch { events, failure } = &mut *batch;
         events.clear();
-        // A signal does not end it: the poller goes on waiting until the same time.
+        // A signal does not end it: the poller continues waiting until the same time.
         match self.poller.wait(events, timeout) {
             Ok(event_count) => event_count > 0,
             Err(error) => {

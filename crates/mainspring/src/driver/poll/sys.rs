@@ -43,7 +43,7 @@ impl<S: AsFd + ?Sized> Registration<S> {
         // `descriptor` is closed. `as_fd` lends it for as long as `source` is borrowed, and a borrow may last
         // as long as this registration holds its share: an `Arc` hands out no `&mut` while it has other
         // owners, and this file hands out none at all. The share ends after `drop` below, which deletes; a
-        // registration that is leaked never lets go of its share.
+        // registration that is leaked never releases its share.
         unsafe { poller.add_with_mode(descriptor, interest, mode)? };
         Ok(Registration { poller: Arc::clone(poller), descriptor, source })
     }

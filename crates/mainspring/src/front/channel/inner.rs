@@ -221,7 +221,7 @@ impl Inner {
         was_pending
     }
 
-    /// Stops it and begins anew.
+    /// Stops it and begins again.
     pub(super) fn restart(
         self: &Arc<Self>,
         change: impl FnOnce(&mut State),

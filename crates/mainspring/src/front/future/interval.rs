@@ -138,26 +138,26 @@ impl Interval {
         self.series.period()
     }
 
-    /// Begins anew: the next tick is a period from now.
+    /// Begins again: the next tick is a period from now.
     #[inline]
     pub fn reset(&mut self) {
         self.reset_after(self.period());
     }
 
-    /// Begins anew: the next tick is due now.
+    /// Begins again: the next tick is due now.
     #[inline]
     pub fn reset_immediately(&mut self) {
         self.reset_after(Duration::ZERO);
     }
 
-    /// Begins anew: the next tick is `delay` from now.
+    /// Begins again: the next tick is `delay` from now.
     #[inline]
     pub fn reset_after(&mut self, delay: Duration) {
         self.series.begin_after(&**self.sleep.part.clock(), delay);
         self.sleep.reset(delay);
     }
 
-    /// Begins anew: the next tick is at a tick of the driver's clock, or at an instant; at once if that has
+    /// Begins again: the next tick is at a tick of the driver's clock, or at an instant; at once if that has
     /// passed.
     #[inline]
     pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {

@@ -46,7 +46,7 @@ impl<F: Future> Timeout<F> {
         self.future.as_mut()
     }
 
-    /// Ends the wait and returns the future, which goes on where it is.
+    /// Ends the wait and returns the future, which continues where it is.
     pub fn into_inner(self) -> Pin<Box<F>> {
         self.future
     }

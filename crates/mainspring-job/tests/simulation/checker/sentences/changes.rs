@@ -266,7 +266,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         &["rules/absence::another_timetable_counts_from_when_the_job_is_back"],
     ),
     (
-        "A run of it that is running when its job is removed goes on to its end.",
+        "A run of it that is running when its job is removed continues to its end.",
         &["rules/absence::a_run_that_fails_while_its_job_is_absent_is_tried_again_when_it_is_back"],
     ),
     (
@@ -322,7 +322,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         &["quarantine::check", "starting::watch_dead_first"],
     ),
     (
-        "If the machine was started anew since (its boot id is another), nothing is in quarantine and \
+        "If the machine was started again since (its boot id is another), nothing is in quarantine and \
          nothing is counted.",
         &["quarantine::check", "rules/quarantine::after_a_power_cut_all_start_at_once_and_none_is_counted"],
     ),
