@@ -100,7 +100,7 @@ const ROWS: [Row; 12] = [
     // The library of jobs and the program are compiled for macOS. A provider of
     // identities is installed from npm. By 11: the same for Linux on ARM.
     // By 31: what breaks callers is named by cargo-semver-checks.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 10_579, goal: 7_000, assertions: 100 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 10_591, goal: 7_000, assertions: 100 },
 ];
 
 /// Checks every row, and that each crate is in one.
