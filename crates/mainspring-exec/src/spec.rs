@@ -71,6 +71,7 @@ pub struct ProcessSpec {
 impl ProcessSpec {
     /// A spec with nothing special about it: clean environment, no input, no timeout.
     pub fn new(program: Program, account: Account) -> ProcessSpec {
+        assert!(program != Program::Argv(Vec::new()), "a process has a program");
         ProcessSpec {
             directory: account.home.clone(),
             directory_else: None,

@@ -50,7 +50,7 @@ impl std::error::Error for SpecError {}
 ///
 /// # Errors
 ///
-/// When the server cannot become the user, or a limit is not known.
+/// When the server cannot become the user, a limit is not known, or nothing is named that could run.
 pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result<ProcessSpec, SpecError> {
     let account = match &body.user {
         None => users.ourselves().clone(),
@@ -62,6 +62,7 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
     let shell = body.interpreter.as_deref().unwrap_or(DEFAULT_SHELL);
     let program = match &body.shell {
         Some(text) => Program::Shell { shell: shell.to_owned(), text: text.clone() },
+        None if body.run.is_empty() => return Err(SpecError::Unknown("it names no program".to_owned())),
         None => Program::Argv(body.run.clone()),
     };
     let usual = ProcessSpec::new(program, account);
@@ -163,6 +164,14 @@ mod tests {
         let names: Vec<&str> = all.map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "A"]);
         assert_eq!(spec.directory, PathBuf::from("/home/alice"));
+    }
+
+    #[test]
+    fn a_body_that_names_no_program_is_refused() {
+        let ourselves = Account { name: "alice".into(), home: "/".into(), identity: None };
+        // Nothing keeps the database from having one.
+        let refused = process(&ProcessBody::default(), &Users::new(ourselves), &Policies::default());
+        assert!(matches!(refused, Err(SpecError::Unknown(why)) if why == "it names no program"));
     }
 
     #[test]
