@@ -274,7 +274,7 @@ fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: &Mas
     let mut answer = Vec::new();
     // A secret that the cap would go through is read to its end, and one byte more tells an answer at the cap
     // from one beyond it. The rest of a longer one is left unread.
-    let most_bytes = spec.answer_bytes_max + masks.longest_bytes() as u64 + 1;
+    let most_bytes = spec.answer_bytes_max.saturating_add(masks.longest_bytes() as u64 + 1);
     let read = response.body_mut().as_reader().take(most_bytes).read_to_end(&mut answer);
     let length = response.body().content_length().unwrap_or(0).max(answer.len() as u64);
     let unread = length - answer.len() as u64;

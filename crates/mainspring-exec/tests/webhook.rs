@@ -122,7 +122,8 @@ fn an_answer_is_not_cut_within_a_secret() {
     let token =
         SecretVariable { name: "TOKEN".into(), path: file("echoed", "hunter22"), form: SecretForm::Content };
     let (text, masked) = ("AAAhunter22hunter22BBB", "AAA******BBB");
-    for answer_bytes_max in 0..=22 {
+    // The database may hold any cap.
+    for answer_bytes_max in (0..=22).chain([u64::MAX]) {
         let (url, server) = serve_once(&answer("200 OK", text));
         let spec = WebhookSpec {
             secrets: vec![token.clone()],
