@@ -51,60 +51,32 @@ pub struct Fact {
     pub name: &'static str,
     /// What it is, in words.
     pub says: &'static str,
-    value: fn(&Message<'_>) -> Value,
 }
 
 /// The facts.
 pub const FACTS: &[Fact] = &[
-    Fact {
-        name: "text",
-        says: "all that follows as a message for people",
-        value: |message| message.whole().into(),
-    },
-    Fact { name: "title", says: "its first line", value: |message| message.facts.title.as_str().into() },
+    Fact { name: "text", says: "all that follows as a message for people" },
+    Fact { name: "title", says: "its first line" },
     Fact {
         name: "event",
         says: "`failed`, `recovered`, `missed`, `unserved`, `silent`, or `more` for events that are not told one by one",
-        value: |message| message.facts.event.as_str().into(),
     },
-    Fact { name: "job", says: "the job", value: |message| message.facts.job.as_str().into() },
-    Fact {
-        name: "run",
-        says: "the run, as commands take it; the first of several that were missed",
-        value: |message| message.facts.run.as_str().into(),
-    },
-    Fact { name: "at", says: "when it happened", value: |message| message.facts.at.as_str().into() },
+    Fact { name: "job", says: "the job" },
+    Fact { name: "run", says: "the run, as commands take it; the first of several that were missed" },
+    Fact { name: "at", says: "when it happened" },
     Fact {
         name: "reason",
         says: "the exit code, the signal, the status, `timed out`, or why it did not start or was missed",
-        value: |message| message.facts.reason.as_str().into(),
     },
     Fact {
         name: "output",
         says: "the end of what the run's last attempt wrote, with secrets masked; empty but for `failed`",
-        value: |message| message.output.into(),
     },
-    Fact {
-        name: "url",
-        says: "the run, or else the job, on the page; empty without `serve --public-url`",
-        value: |message| message.facts.url.as_str().into(),
-    },
-    Fact {
-        name: "host",
-        says: "the machine of the server",
-        value: |message| message.facts.host.as_str().into(),
-    },
-    Fact {
-        name: "attempts",
-        says: "how many attempts there were",
-        value: |message| message.facts.attempts.into(),
-    },
-    Fact {
-        name: "failures",
-        says: "how many runs failed in a row",
-        value: |message| message.facts.failures.into(),
-    },
-    Fact { name: "count", says: "how many were missed", value: |message| message.facts.count.into() },
+    Fact { name: "url", says: "the run, or else the job, on the page; empty without `serve --public-url`" },
+    Fact { name: "host", says: "the machine of the server" },
+    Fact { name: "attempts", says: "how many attempts there were" },
+    Fact { name: "failures", says: "how many runs failed in a row" },
+    Fact { name: "count", says: "how many were missed" },
 ];
 
 /// The names of the facts, as templates have them.
@@ -171,9 +143,17 @@ impl Message<'_> {
         self.framed("\n", "")
     }
 
+    fn value(&self, name: &str) -> Option<Value> {
+        match name {
+            "text" => Some(self.whole().into()),
+            "output" => Some(self.output.into()),
+            name => serde_json::to_value(self.facts).ok()?.get(name).cloned(),
+        }
+    }
+
     /// A fact by its name; empty if there is none.
     pub fn text(&self, name: &str) -> String {
-        match FACTS.iter().find(|fact| fact.name == name).map(|fact| (fact.value)(self)) {
+        match self.value(name) {
             Some(Value::String(text)) => text,
             Some(value) => value.to_string(),
             None => String::new(),
@@ -182,7 +162,10 @@ impl Message<'_> {
 
     /// All facts as a JSON object.
     pub fn object(&self) -> Map<String, Value> {
-        FACTS.iter().map(|fact| (fact.name.to_owned(), (fact.value)(self))).collect()
+        let named = |fact: &Fact| Some((fact.name.to_owned(), self.value(fact.name)?));
+        let all: Map<String, Value> = FACTS.iter().filter_map(named).collect();
+        debug_assert_eq!(all.len(), FACTS.len(), "each row has a value, and no name stands twice");
+        all
     }
 
     /// All facts as variables of a process: each but the output, which has lines, is one line.
@@ -258,7 +241,8 @@ pub fn last(text: &str, bytes: usize) -> &str {
     rest.split_once('\n').map_or(rest, |(_, lines)| lines)
 }
 
-fn counted(count: u64, of: &str) -> String {
+/// A count of things, in words.
+pub fn counted(count: u64, of: &str) -> String {
     if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
 }
 

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use mainspring_action::body::{Body, MailBody, NotificationBody, ProcessBody, WebhookBody};
 use mainspring_action::notification::{
-    Destination, MAX_REASON_CHARACTERS, Message, NotificationFacts, WebhookTarget,
+    Destination, MAX_REASON_CHARACTERS, Message, NotificationFacts, WebhookTarget, counted,
 };
 use mainspring_action::ping::{PingEvent, PingTarget};
 use mainspring_action::receiver::{Receiver, percent};
@@ -378,10 +378,6 @@ fn work(body: &Body, policies: &str) -> Option<Work> {
     let mut work = Work::new(body.encode().ok()?).with_policies(policies);
     (work.group, work.priority) = (Some(group().name), PRIORITY);
     Some(work)
-}
-
-fn counted(count: u64, of: &str) -> String {
-    if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
 }
 
 /// The user of this server.
