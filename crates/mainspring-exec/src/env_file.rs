@@ -15,10 +15,10 @@
 //!
 //! Source: EnvironmentFile= in systemd.exec(5), without its continued lines.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
-use mainspring_host::regular::open_regular;
+use mainspring_host::regular::{open_regular, read_whole};
 
 use crate::secret::SecretError;
 
@@ -35,11 +35,8 @@ pub(crate) fn read(path: &Path, user: Option<u32>) -> Result<Vec<(String, String
     let failed = |source| SecretError { path: path.to_owned(), source };
     let opened = open_regular(path).map_err(failed)?;
     opened.judge(user).map_err(failed)?;
-    let mut text = String::new();
-    opened.file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
-    if MAX_BYTES < text.len() as u64 {
-        return Err(failed(io::Error::other(format!("it is longer than {MAX_BYTES} bytes"))));
-    }
+    let bytes = read_whole(opened.file, MAX_BYTES).map_err(failed)?;
+    let text = io::read_to_string(bytes.as_slice()).map_err(failed)?;
     variables(&text).map_err(|message| failed(io::Error::other(message)))
 }
 

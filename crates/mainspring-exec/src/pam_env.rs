@@ -17,10 +17,10 @@
 //!
 //! Source: pam_env(8) of Linux-PAM 1.5, as Debian's cron starts commands with it.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
-use mainspring_host::regular::open_regular;
+use mainspring_host::regular::{open_regular, read_whole};
 
 use crate::secret::SecretError;
 
@@ -40,11 +40,7 @@ pub(crate) fn read(path: &Path, user: Option<u32>) -> Result<Vec<(String, String
         opened => opened.map_err(failed)?,
     };
     opened.judge(user).map_err(failed)?;
-    let mut bytes = Vec::new();
-    opened.file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if MAX_BYTES < bytes.len() as u64 {
-        return Err(failed(io::Error::other(format!("it is longer than {MAX_BYTES} bytes"))));
-    }
+    let bytes = read_whole(opened.file, MAX_BYTES).map_err(failed)?;
     Ok(variables(&String::from_utf8_lossy(&bytes)))
 }
 

@@ -23,11 +23,11 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use mainspring_action::secret::Secret;
-use mainspring_host::regular::open_regular;
+use mainspring_host::regular::{open_regular, read_whole};
 
 /// The longest secret: a key or a certificate chain, no more. The kernel takes 128 KiB for one variable.
 pub const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -41,13 +41,9 @@ pub const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// than [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
 pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
     let failed = |source| SecretError { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
     let opened = open_regular(path).map_err(failed)?;
     opened.judge(user).map_err(failed)?;
-    opened.file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if MAX_SECRET_BYTES < bytes.len() as u64 {
-        return Err(failed(io::Error::other(format!("it is longer than {MAX_SECRET_BYTES} bytes"))));
-    }
+    let bytes = read_whole(opened.file, MAX_SECRET_BYTES).map_err(failed)?;
     if bytes.contains(&0) {
         return Err(failed(io::Error::other("it holds a NUL byte")));
     }

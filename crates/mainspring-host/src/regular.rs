@@ -26,7 +26,7 @@ use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::Uid;
 
 use crate::doubt::OTHERS_MAY_WRITE;
-pub use crate::regular_file::Regular;
+pub use crate::regular_file::{Regular, read_whole};
 use crate::sys::{FOLDER, link_count, mode};
 use crate::walk::{End, Walk, hold, kind};
 

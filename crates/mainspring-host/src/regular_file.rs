@@ -1,10 +1,11 @@
 //! A regular file that was opened, and what is known of it.
 //!
-//! Cost: none.
+//! Cost: none but that of reading it.
 //!
 //! Does not judge it: [`regular`](crate::regular) does, as far as the system says who owns what.
 
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 use crate::doubt::Doubt;
@@ -24,4 +25,18 @@ pub struct Regular {
     pub link_count: u64,
     /// Who else could have chosen it.
     pub doubt: Option<Doubt>,
+}
+
+/// All that is in a file.
+///
+/// # Errors
+///
+/// The operating system's, and one that says so where the file has more than `bytes_max` bytes.
+pub fn read_whole(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= bytes_max {
+        true => Ok(bytes),
+        false => Err(io::Error::other(format!("it is longer than {bytes_max} bytes"))),
+    }
 }

@@ -13,7 +13,7 @@
 //! Source: crontab(1) of Debian, whose folder and modes these are.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::Uid;
 
 use crate::lent_group::LentGroup;
+use crate::regular::read_whole;
 use crate::temporary::TEMPORARY;
 
 /// The mode of a crontab.
@@ -128,12 +129,7 @@ fn read(path: &Path, bytes_max: u64, group: &LentGroup) -> io::Result<Option<Vec
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
-    let mut bytes = Vec::new();
-    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
-    if bytes_max < bytes.len() as u64 {
-        return Err(io::Error::other(format!("it is longer than {bytes_max} bytes")));
-    }
-    Ok(Some(bytes))
+    read_whole(file, bytes_max).map(Some)
 }
 
 #[cfg(test)]

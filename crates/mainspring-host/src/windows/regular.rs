@@ -10,7 +10,7 @@ use std::io;
 use std::path::{self, Path};
 
 use crate::accounts::own_uid;
-pub use crate::regular_file::Regular;
+pub use crate::regular_file::{Regular, read_whole};
 
 /// The permission bits that every file has here.
 const MODE: u32 = 0o600;
