@@ -12,7 +12,7 @@ use std::io;
 use std::path::PathBuf;
 
 use nix::errno::Errno;
-use nix::unistd::{Gid, Group, Uid, User};
+use nix::unistd::{Group, Uid, User};
 
 pub use crate::account::{Account, ROOT, Refusal};
 pub use crate::identity::Identity;
@@ -45,45 +45,31 @@ impl Account {
         self.identity.as_ref().map_or_else(own_uid, |identity| identity.uid.as_raw())
     }
 
-    /// The user called `name`, for a run that `ourselves` starts.
+    /// The user of a text `USER` or `USER:GROUP`, for a run that `ourselves` starts. With a group it is the
+    /// primary one, else the user's own is.
     ///
     /// # Errors
     ///
     /// See [`Refusal`].
-    pub fn named(name: &str, ourselves: &Account) -> Result<Account, Refusal> {
-        if name == ourselves.name {
+    pub fn chosen(text: &str, ourselves: &Account) -> Result<Account, Refusal> {
+        if text == ourselves.name {
             return Ok(ourselves.clone());
         }
-        Account::other(name, None, ourselves)
-    }
-
-    /// The user called `name`, in this group if there is one, else in the user's own.
-    fn other(name: &str, group: Option<Gid>, ourselves: &Account) -> Result<Account, Refusal> {
+        // With a group also for ourselves: the group is another one.
+        let (name, group) = text.split_once(':').map_or((text, None), |(name, group)| (name, Some(group)));
+        let group = group.map(|group| Group::from_name(group).map_err(|error| Refusal::Lookup(error.into())));
+        let group = group.transpose()?.map(|found| found.ok_or(Refusal::UnknownGroup)).transpose()?;
         let user = found(User::from_name(name)).map_err(Refusal::Lookup)?.ok_or(Refusal::Unknown)?;
         if !Uid::effective().is_root() {
             return Err(Refusal::NotRoot { ourselves: ourselves.name.clone() });
         }
-        let gid = group.unwrap_or(user.gid);
+        let gid = group.map_or(user.gid, |group| group.gid);
         let c_name = CString::new(user.name.clone()).expect("the name came from a C string");
         // The user's own group is among them only if it is this one, or the user is listed as a member of it.
         let groups = sys::groups(&c_name, gid).ok_or(Refusal::NeedsLinux)?;
         let groups = groups.map_err(|error| Refusal::Lookup(error.into()))?;
         let identity = Identity { uid: user.uid, gid, groups };
         Ok(Account { name: user.name, home: user.dir, identity: Some(identity) })
-    }
-
-    /// The user of a text `USER` or `USER:GROUP`, for a run that `ourselves` starts. With a group it is the
-    /// primary one.
-    ///
-    /// # Errors
-    ///
-    /// See [`Refusal`].
-    pub fn chosen(text: &str, ourselves: &Account) -> Result<Account, Refusal> {
-        let Some((user, group)) = text.split_once(':') else { return Account::named(text, ourselves) };
-        let gid = Group::from_name(group).map_err(|error| Refusal::Lookup(error.into()))?;
-        let gid = gid.ok_or(Refusal::UnknownGroup)?.gid;
-        // Also for ourselves: the group is another one.
-        Account::other(user, Some(gid), ourselves)
     }
 
     /// The home of the user called `name`, if there is such a user.
@@ -121,13 +107,13 @@ mod tests {
     #[test]
     fn our_own_name_needs_no_change_of_identity() {
         let ourselves = Account::ourselves().unwrap();
-        assert_eq!(Account::named(&ourselves.name, &ourselves).unwrap(), ourselves);
+        assert_eq!(Account::chosen(&ourselves.name, &ourselves).unwrap(), ourselves);
     }
 
     #[test]
     fn an_unknown_user_is_refused() {
         let ourselves = Account::ourselves().unwrap();
-        let refusal = Account::named("no such user", &ourselves).unwrap_err();
+        let refusal = Account::chosen("no such user", &ourselves).unwrap_err();
         assert!(matches!(refusal, Refusal::Unknown));
         assert!(!Account::exists("no such user").unwrap());
     }
@@ -135,7 +121,7 @@ mod tests {
     #[test]
     fn another_user_is_refused_unless_we_are_root() {
         let ourselves = Account { name: "somebody else".into(), home: "/".into(), identity: None };
-        match Account::named("root", &ourselves) {
+        match Account::chosen("root", &ourselves) {
             Ok(root) => assert!(root.identity.is_some_and(|identity| identity.uid.is_root())),
             Err(refusal) => assert!(matches!(refusal, Refusal::NotRoot { .. })),
         }

@@ -83,10 +83,6 @@ pub fn fill_randomly(bytes: &mut [u8]) -> io::Result<()> {
 
 /// The room in the file system of a folder, as far as it can be told.
 pub fn disk_room(folder: &Path) -> Option<DiskRoom> {
-    // The numbers are not everywhere as wide.
-    fn wide(count: impl Into<u64>) -> u64 {
-        count.into()
-    }
     let found = nix::sys::statvfs::statvfs(folder).ok()?;
     let bytes = |blocks: u64| blocks.saturating_mul(wide(found.fragment_size()));
     let (total_bytes, free_bytes) = (bytes(wide(found.blocks())), bytes(wide(found.blocks_available())));
@@ -127,16 +123,15 @@ pub(crate) fn groups(_: &CStr, _: Gid) -> Option<nix::Result<Vec<Gid>>> {
 
 /// The permission bits.
 pub(crate) fn mode(found: &FileStat) -> u32 {
-    fn wide(bits: impl Into<u32>) -> u32 {
-        bits.into()
-    }
-    wide(found.st_mode) & 0o7777
+    wide::<u32>(found.st_mode) & 0o7777
 }
 
 /// How many names it has.
 pub(crate) fn link_count(found: &FileStat) -> u64 {
-    fn wide(count: impl Into<u64>) -> u64 {
-        count.into()
-    }
     wide(found.st_nlink)
+}
+
+/// A number that is not everywhere as wide.
+fn wide<N>(number: impl Into<N>) -> N {
+    number.into()
 }

@@ -208,9 +208,9 @@ impl Walk {
     }
 
     /// The first doubt that is not about the owner of what was found.
-    pub(crate) fn doubt(&mut self, owner: Option<u32>) -> Option<Doubt> {
+    pub(crate) fn doubt(&self, owner: Option<u32>) -> Option<Doubt> {
         let about_others = |(chooser, _): &(Option<u32>, Doubt)| chooser.is_none() || *chooser != owner;
-        std::mem::take(&mut self.doubts).into_iter().find(about_others).map(|(_, doubt)| doubt)
+        self.doubts.iter().find(|&known| about_others(known)).map(|(_, doubt)| doubt.clone())
     }
 }
 
