@@ -74,7 +74,7 @@ impl Cgroups {
             return None;
         }
         let server = top.join(SERVER);
-        make(&server).ok()?;
+        fs::create_dir_all(&server).ok()?;
         fs::write(server.join("cgroup.procs"), std::process::id().to_string()).ok()?;
         for controller in CONTROLLERS {
             // A controller that is not there, or not passed on, is missed by a job that needs it.
@@ -198,13 +198,6 @@ fn is_delegated(group: &Path) -> bool {
 
 fn own_path_is_root() -> bool {
     fs::read_to_string("/proc/self/cgroup").is_ok_and(|text| text.lines().any(|line| line == "0::/"))
-}
-
-fn make(folder: &Path) -> io::Result<()> {
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        made => made,
-    }
 }
 
 /// Writes what a group may have.

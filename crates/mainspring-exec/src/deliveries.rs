@@ -89,16 +89,7 @@ struct UnderWay<K> {
 }
 
 impl<K: PartialEq> Deliveries<K> {
-    /// Makes a place for [`MAX_DELIVERIES`] deliveries, with none under way.
-    ///
-    /// # Errors
-    ///
-    /// When the operating system gives no socket pair.
-    pub fn new() -> io::Result<Deliveries<K>> {
-        Deliveries::of_at_most(MAX_DELIVERIES)
-    }
-
-    /// The same for so many, up to [`MAX_DELIVERIES`].
+    /// Makes a place for so many deliveries, up to [`MAX_DELIVERIES`], with none under way.
     ///
     /// # Errors
     ///

@@ -242,11 +242,6 @@ impl KeeperState {
         self.until = None;
     }
 
-    /// The server is gone.
-    fn end_with_server(&self) {
-        self.groups.iter().for_each(end);
-    }
-
     /// How long the pipe is waited for.
     fn wait(&self, now: Duration) -> PollTimeout {
         let Some(until) = self.until else { return PollTimeout::NONE };
@@ -295,7 +290,7 @@ pub fn keep() -> io::Result<()> {
             Err(error) => break Err(error),
         }
     };
-    kept.end_with_server();
+    kept.groups.iter().for_each(end);
     ended
 }
 
@@ -367,7 +362,7 @@ mod tests {
         assert_eq!(of_lease.wait().unwrap().signal(), Some(9));
         kept.take(format!("-{}\n", of_lease.id()).as_bytes());
         assert_eq!(of_server.try_wait().unwrap(), None, "it was sent nothing");
-        kept.end_with_server();
+        kept.groups.iter().for_each(end);
         assert_eq!(of_server.wait().unwrap().signal(), Some(9));
     }
 

@@ -24,7 +24,7 @@ use crate::env_file;
 use crate::mask::Masks;
 use crate::open_file_limit;
 use crate::pam_env;
-use crate::secret::SecretError;
+use crate::secret::{self, SecretError};
 use crate::spec::{Inheritance, ProcessSpec, Program};
 use crate::sys::Launch;
 
@@ -64,7 +64,7 @@ pub(crate) fn environment(
     environment.extend(spec.settings.iter().chain(variables).map(own));
     let mut masks = Masks::default();
     for secret in &spec.secrets {
-        let content = secret.content(user)?;
+        let content = secret::read(&secret.path, user)?;
         environment.insert(OsString::from(&secret.name), secret.value(&content).to_owned());
         masks.add(&content);
     }

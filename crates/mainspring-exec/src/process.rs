@@ -269,7 +269,7 @@ impl StartError {
             | StartError::Cgroup(error) => is_shortage(error),
             // That a file or a folder lets no process wait for it is no shortage.
             StartError::Directory(_, error) => is_shortage(error) && !would_block(error),
-            StartError::Secret(error) => is_shortage(error.cause()) && !would_block(error.cause()),
+            StartError::Secret(error) => is_shortage(&error.source) && !would_block(&error.source),
         }
     }
 }

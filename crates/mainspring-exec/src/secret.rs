@@ -65,13 +65,6 @@ pub struct SecretError {
     pub source: io::Error,
 }
 
-impl SecretError {
-    /// What the operating system said.
-    pub(crate) fn cause(&self) -> &io::Error {
-        &self.source
-    }
-}
-
 impl fmt::Display for SecretError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot read the secret {}: {}", self.path.display(), self.source)
@@ -105,15 +98,6 @@ pub enum SecretForm {
 }
 
 impl SecretVariable {
-    /// The content of the file, read now for a run of `user`, if that is another one than we are.
-    ///
-    /// # Errors
-    ///
-    /// See [`read`].
-    pub fn content(&self, user: Option<u32>) -> Result<Secret, SecretError> {
-        read(&self.path, user)
-    }
-
     /// What the run is given of a content.
     pub fn value<'s>(&'s self, content: &'s Secret) -> &'s OsStr {
         match self.form {

@@ -162,7 +162,7 @@ pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> DeliveryR
     let mut masks = Masks::default();
     for variable in &spec.secrets {
         debug_assert_eq!(variable.form, SecretForm::Content, "a template holds contents");
-        match variable.content(None) {
+        match secret::read(&variable.path, None) {
             Ok(secret) => {
                 masks.add(&secret);
                 values.secrets.insert(variable.name.clone(), secret);

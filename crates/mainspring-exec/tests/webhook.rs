@@ -305,7 +305,8 @@ fn deliveries_report_into_the_loop() {
     let token =
         SecretVariable { name: "TOKEN".into(), path: file("loop", "hunter22"), form: SecretForm::Content };
     let spec = Arc::new(WebhookSpec { secrets: vec![token], ..WebhookSpec::new(template(&url)) });
-    let (mut deliveries, mut heard) = (Deliveries::new().unwrap(), RunRecorder::default());
+    let (mut deliveries, mut heard) =
+        (Deliveries::of_at_most(MAX_DELIVERIES).unwrap(), RunRecorder::default());
     deliveries.start(None, &spec, values(), 5, Moment::now()).unwrap();
     turn_until_idle(&mut deliveries, &mut heard);
     assert_eq!(heard.lines, ["5 one", "5 two ***"]);
@@ -318,7 +319,8 @@ fn a_delivery_that_is_killed_ends_at_once_and_keeps_its_place() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let spec = Arc::new(WebhookSpec { timeout: BOUND, ..WebhookSpec::new(template(&url)) });
-    let (mut deliveries, mut heard) = (Deliveries::new().unwrap(), RunRecorder::default());
+    let (mut deliveries, mut heard) =
+        (Deliveries::of_at_most(MAX_DELIVERIES).unwrap(), RunRecorder::default());
     for key in 0..MAX_DELIVERIES as u32 {
         deliveries.start(None, &spec, values(), key, Moment::now()).unwrap();
     }
