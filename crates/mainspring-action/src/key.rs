@@ -266,7 +266,11 @@ fn check_path(path: &Path) -> Result<(), String> {
     if path.is_absolute() { Ok(()) } else { Err("expected a path that begins with /".to_owned()) }
 }
 
-fn check_variable(name: &str) -> Result<(), String> {
+/// Whether a variable may have this name.
+///
+/// # Errors
+/// What a name is.
+pub fn check_variable(name: &str) -> Result<(), String> {
     match name.is_empty() || name.contains(['=', '\0']) {
         true => Err("the name of a variable is not empty and has no = in it".to_owned()),
         false => Ok(()),

@@ -74,11 +74,6 @@ impl NameRule {
             _ => "cron takes files with names of letters, digits, _ and - alone".to_owned(),
         }
     }
-
-    /// Whether people are told of what it leaves out.
-    fn is_told(self) -> bool {
-        matches!(self, NameRule::Any | NameRule::Cron)
-    }
 }
 
 /// Lists a folder.
@@ -108,7 +103,8 @@ pub fn list_by(folder: &Path, rule: NameRule) -> io::Result<Listing> {
         let is_room = listing.taken.len() < MAX_FILES;
         if is_room && rule.takes(&path) {
             listing.taken.push(path);
-        } else if rule.is_told() {
+        } else if matches!(rule, NameRule::Any | NameRule::Cron) {
+            // People are told.
             listing.left_out.push(path);
         }
     }

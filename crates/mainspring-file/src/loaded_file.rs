@@ -162,14 +162,8 @@ impl LoadedFile {
         if kind.place.is_none() && is_job_file(source) {
             let JobFile { jobs, groups, problems, unkept_count } =
                 JobFile::parse_within(source, zone, budget);
-            return LoadedFile {
-                source: source.clone(),
-                jobs,
-                groups,
-                problems,
-                unkept_count,
-                ..LoadedFile::default()
-            };
+            let source = source.clone();
+            return LoadedFile { source, jobs, groups, problems, unkept_count, ..LoadedFile::default() };
         }
         let crontab = Crontab::parse(source, kind.format);
         let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone, &kind.habits, budget);

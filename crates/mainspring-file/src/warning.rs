@@ -116,7 +116,8 @@ pub fn of_action(action: &Body) -> Vec<String> {
         Body::Process(process) => of_process(process),
         Body::Webhook(webhook) => {
             let mut found = unused_secrets(webhook);
-            if has_secret(webhook) && is_in_the_clear(&webhook.url) {
+            // What is signed with a secret does not hold it.
+            if !webhook.secrets.is_empty() && is_in_the_clear(&webhook.url) {
                 let why = "the secret goes over the network in the clear, and nobody knows who answers";
                 found.push(format!("{why}: use https://"));
             }
@@ -148,11 +149,6 @@ fn unused_secrets(webhook: &WebhookBody) -> Vec<String> {
             format!("the secret `{name}` is sent nowhere: {{{SECRET_PREFIX}{name}}} stands for it in url, headers and body")
         })
         .collect()
-}
-
-/// Whether one is sent. What is signed with a secret does not hold it.
-fn has_secret(webhook: &WebhookBody) -> bool {
-    !webhook.secrets.is_empty()
 }
 
 /// Whether others than this machine see it.

@@ -47,7 +47,7 @@ impl<'s> LineAbove<'s> {
             );
         }
         match commented(text) {
-            Some(entry) if !self.is_nothing() && Entry::parse(entry, format).is_ok() => {
+            Some(entry) if !matches!(self, LineAbove::Nothing) && Entry::parse(entry, format).is_ok() => {
                 self.switch_off(found);
             }
             _ => self.tell_unused(found),
@@ -59,10 +59,6 @@ impl<'s> LineAbove<'s> {
             }
             None => LineAbove::Nothing,
         }
-    }
-
-    fn is_nothing(&self) -> bool {
-        matches!(self, LineAbove::Nothing)
     }
 
     /// Gives the note to the entry on the line below. The error is an entry that cannot be one without it.

@@ -185,7 +185,7 @@ fn word(text: &str, start: usize) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-fn skip_blanks(text: &str, start: usize) -> usize {
+pub(super) fn skip_blanks(text: &str, start: usize) -> usize {
     text.len() - text[start..].trim_start_matches(BLANKS).len()
 }
 

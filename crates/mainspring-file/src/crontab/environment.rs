@@ -23,6 +23,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::entry::skip_blanks;
 use crate::problem::Fault;
 
 /// All settings of a file, in its order.
@@ -177,10 +178,6 @@ fn unclosed(at: usize, quote: char) -> Fault {
 
 fn leading_quote(text: &str) -> Option<char> {
     text.chars().next().filter(|c| matches!(c, '"' | '\''))
-}
-
-fn skip_blanks(text: &str, start: usize) -> usize {
-    text.len() - text[start..].trim_start_matches([' ', '\t']).len()
 }
 
 #[cfg(test)]

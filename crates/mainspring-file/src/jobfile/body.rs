@@ -23,7 +23,7 @@ use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 use crate::url;
-use mainspring_action::key::{Form, Key, MAX_UMASK, check_word};
+use mainspring_action::key::{Form, Key, MAX_UMASK, check_variable, check_word};
 use mainspring_action::names::{LIMIT_NAMES, MAX_HEADERS, METHODS};
 use mainspring_action::secret::SecretBody;
 
@@ -105,11 +105,8 @@ fn words(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Vec<String> {
 /// A path that means the same wherever the server was started.
 pub(super) fn absolute(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<PathBuf> {
     let text = text_of(value, faults)?;
-    if !text.value.starts_with('/') {
-        faults.push(Fault::new(text.span, "expected a path that begins with /"));
-        return None;
-    }
-    Some(PathBuf::from(text.value))
+    let path = text.value.starts_with('/').then(|| PathBuf::from(text.value));
+    faults.expect(path, || Fault::new(text.span, "expected a path that begins with /"))
 }
 
 fn variables(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, String)> {
@@ -149,12 +146,7 @@ fn secrets(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<S
 }
 
 fn is_variable(name: &Name<'_>, faults: &mut Faults<'_>) -> bool {
-    let text = name.get_ref();
-    let fits = !text.is_empty() && !text.contains(['=', '\0']);
-    if !fits {
-        faults.push(Fault::new(name.span(), "the name of a variable is not empty and has no = in it"));
-    }
-    fits
+    faults.accept(name.span(), check_variable(name.get_ref())).is_some()
 }
 
 fn mask(name: &str, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<u32> {
@@ -242,11 +234,8 @@ fn limits(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(S
 fn method(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<String> {
     let text = text_of(value, faults)?;
     let upper = text.value.to_ascii_uppercase();
-    if !METHODS.contains(&upper.as_str()) {
-        faults.push(Fault::new(text.span, format!("expected one of {}", METHODS.join(", "))));
-        return None;
-    }
-    Some(upper)
+    let method = Some(upper).filter(|upper| METHODS.contains(&upper.as_str()));
+    faults.expect(method, || Fault::new(text.span, format!("expected one of {}", METHODS.join(", "))))
 }
 
 fn headers(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, String)> {

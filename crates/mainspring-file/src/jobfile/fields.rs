@@ -176,13 +176,7 @@ impl<'d, 's> Fields<'d, 's> {
 
     /// A value, or the values of a list.
     pub(super) fn values(&self, name: &str) -> Vec<&'d Spanned<DeValue<'s>>> {
-        match self.get(name) {
-            None => Vec::new(),
-            Some(value) => match value.get_ref() {
-                DeValue::Array(values) => values.iter().collect(),
-                _ => vec![value],
-            },
-        }
+        self.get(name).map_or_else(Vec::new, values_of)
     }
 
     pub(super) fn integer(&self, name: &str, min: i64, max: i64, faults: &mut Faults<'_>) -> Option<i64> {
@@ -191,14 +185,8 @@ impl<'d, 's> Fields<'d, 's> {
 
     pub(super) fn boolean(&self, name: &str, faults: &mut Faults<'_>) -> Option<bool> {
         let value = self.get(name)?;
-        if let DeValue::Boolean(answer) = value.get_ref() {
-            return Some(*answer);
-        }
-        faults.push(Fault::new(
-            value.span(),
-            format!("expected true or false, found {}", kind(value.get_ref())),
-        ));
-        None
+        let message = || format!("expected true or false, found {}", kind(value.get_ref()));
+        faults.expect(value.get_ref().as_bool(), || Fault::new(value.span(), message()))
     }
 
     /// The fields of a table within this one, over the same table of the defaults.
@@ -216,6 +204,14 @@ impl<'d, 's> Fields<'d, 's> {
         };
         let (own, defaults) = (of(self.own), of(self.defaults));
         (own.is_some() || defaults.is_some()).then_some(Fields { own, defaults })
+    }
+}
+
+/// The values of a list, or what is none.
+pub(super) fn values_of<'d, 's>(value: &'d Spanned<DeValue<'s>>) -> Vec<&'d Spanned<DeValue<'s>>> {
+    match value.get_ref() {
+        DeValue::Array(values) => values.iter().collect(),
+        _ => vec![value],
     }
 }
 

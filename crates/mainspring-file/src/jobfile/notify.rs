@@ -15,7 +15,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::body::absolute;
-use super::fields::{Faults, Fields, Text, text_of};
+use super::fields::{Faults, Fields, Text, text_of, values_of};
 use super::webhook;
 use crate::hook::{JobHook, MAX_TARGETS, Target, addresses_of};
 use crate::problem::Fault;
@@ -129,10 +129,7 @@ fn notify(hook: &mut JobHook, value: &Spanned<DeValue<'_>>, faults: &mut Faults<
 }
 
 fn targets(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Vec<Target> {
-    let values: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
-        DeValue::Array(values) => values.iter().collect(),
-        _ => vec![value],
-    };
+    let values = values_of(value);
     if MAX_TARGETS < values.len() {
         faults.push(Fault::new(value.span(), format!("at most {MAX_TARGETS} are told")));
     }
@@ -184,10 +181,6 @@ fn mail(text: &Text<'_>, faults: &mut Faults<'_>) -> Vec<String> {
 }
 
 fn headers(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Vec<String>> {
-    let values: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
-        DeValue::Array(values) => values.iter().collect(),
-        _ => vec![value],
-    };
     let header = |value: &Spanned<DeValue<'_>>| {
         let text = text_of(value, faults)?;
         let is_header = is_header(text.value);
@@ -196,7 +189,7 @@ fn headers(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Vec<
         }
         is_header.then(|| text.value.to_owned())
     };
-    values.into_iter().map(header).collect()
+    values_of(value).into_iter().map(header).collect()
 }
 
 /// Whether a text is a header of a mail, in one line.
@@ -207,11 +200,9 @@ fn is_header(text: &str) -> bool {
 }
 
 fn duration(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<std::time::Duration> {
-    match Expression::parse(&format!("@every {}", text.value)) {
+    let length = match Expression::parse(&format!("@every {}", text.value)) {
         Ok(Expression::Every(every)) => Some(every.period()),
-        _ => {
-            faults.push(Fault::new(text.span.clone(), "expected a length of time, such as \"26h\""));
-            None
-        }
-    }
+        _ => None,
+    };
+    faults.expect(length, || Fault::new(text.span.clone(), "expected a length of time, such as \"26h\""))
 }

@@ -227,17 +227,13 @@ fn dates(value: &Spanned<DeValue<'_>>, zone: &TimeZone, faults: &mut Faults<'_>)
         _ => text_of(value, faults)?.value.to_owned(),
     };
     let (first, last) = text.split_once("..").unwrap_or((&text, &text));
-    if let (Some(first), Some(last)) = (day(first), day(last))
-        && last < first
-    {
-        let message = format!("{last}, the last of these days, comes before the first");
-        faults.push(Fault::new(value.span(), message));
-        return None;
-    }
     match (day(first), day(last)) {
-        (Some(first), Some(last)) if first <= last => {
-            Some(Exclusion::Dates { first, last, zone: zone.clone() })
+        (Some(first), Some(last)) if last < first => {
+            let message = format!("{last}, the last of these days, comes before the first");
+            faults.push(Fault::new(value.span(), message));
+            None
         }
+        (Some(first), Some(last)) => Some(Exclusion::Dates { first, last, zone: zone.clone() }),
         _ => {
             faults.push(Fault::new(value.span(), form));
             None
