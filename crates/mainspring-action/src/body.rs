@@ -99,7 +99,9 @@ impl Body {
             Body::Notification(body) => (KINDS[4], serde_json::to_string(body)),
             Body::Handler(body) => (HANDLER, serde_json::to_string(body)),
         };
-        Action::new(kind, text.expect("bodies have string keys and finite numbers"))
+        let action = Action::new(kind, text.expect("bodies have string keys and finite numbers"))?;
+        debug_assert_eq!(Body::decode(&action).as_ref(), Ok(self), "what is written is what is read");
+        Ok(action)
     }
 
     /// What an action says.

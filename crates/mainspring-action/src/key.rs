@@ -235,6 +235,8 @@ pub fn schema<B>(keys: &[Key<B>], says: &str, required: &[&str]) -> Value {
             (key.name.to_owned(), schema)
         })
         .collect();
+    debug_assert_eq!(properties.len(), keys.len(), "each key has one row");
+    debug_assert!(required.iter().all(|name| properties.contains_key(*name)), "what is required is a key");
     let mut schema = json!({
         "type": "object", "description": says, "properties": properties, "additionalProperties": false
     });

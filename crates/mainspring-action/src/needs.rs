@@ -52,9 +52,11 @@ pub fn is_reserved(label: &WorkerLabel) -> bool {
 /// A label of this program's own.
 ///
 /// # Panics
-/// When the text is no label.
+/// When the text is no label, or one that a person may give.
 pub fn known(text: &str) -> WorkerLabel {
-    WorkerLabel::new(text).expect("a word of ours is a label")
+    let label = WorkerLabel::new(text).expect("a word of ours is a label");
+    assert!(is_reserved(&label), "no person gives it to a worker");
+    label
 }
 
 #[cfg(test)]

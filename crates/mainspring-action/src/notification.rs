@@ -25,6 +25,7 @@ pub const MAX_REASON_CHARACTERS: usize = 500;
 pub const MAX_VARIABLE_BYTES: usize = 16 * 1_024;
 
 const _: () = assert!(MAX_VARIABLE_BYTES < 128 << 10, "`MAX_ARG_STRLEN` of Linux");
+const _: () = assert!(4 * MAX_REASON_CHARACTERS < MAX_VARIABLE_BYTES, "a reason fits into a variable");
 
 /// What happened, as texts and numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

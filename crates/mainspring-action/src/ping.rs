@@ -128,6 +128,8 @@ pub const SERVICES: &[PingService] = &[
     },
 ];
 
+const _: () = assert!(SERVICES[SERVICES.len() - 1].hosts.is_empty(), "the last is any other");
+
 /// The URL that is pinged, and the service there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PingTarget {
@@ -171,7 +173,10 @@ impl PingTarget {
             let form = form.replace("{rid}", run_id).replace("{code}", &code);
             form.replace("{reason}", &percent(&reason))
         };
+        let has_code = form.path.contains("{code}") || form.query.contains("{code}");
+        debug_assert!(!has_code || !code.is_empty(), "what stands for an exit code says something");
         let url = joined(&self.url, &filled(form.path), &filled(form.query));
+        debug_assert!(!url.contains('{'), "what is sent later finds no variable in it");
         let output_of = Some(facts.run.clone()).filter(|_| event != PingEvent::Start);
         let body = match event {
             _ if !has_body(service.method) => "",

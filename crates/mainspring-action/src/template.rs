@@ -136,7 +136,10 @@ impl Template {
             match part {
                 Part::Text(part) => text.push_str(part),
                 Part::Variable(name) => text.push_str(values.value(name)),
-                Part::Secret(name) => text.push_str(values.secrets.get(name).map_or("", Secret::reveal)),
+                Part::Secret(name) => {
+                    debug_assert!(values.secrets.contains_key(name), "a secret is read before it is sent");
+                    text.push_str(values.secrets.get(name).map_or("", Secret::reveal));
+                }
             }
         }
         text
