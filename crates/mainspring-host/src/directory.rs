@@ -34,6 +34,8 @@ const OWN_FILES: [&str; 4] = [LOCK_FILE, STORE_FILE, "mainspring.db-wal", "mains
 /// The longest text of a lock that is shown: `process` and a number.
 const MAX_HOLDER_BYTES: u64 = 64;
 
+const _: () = assert!("process 4294967295\n".len() as u64 <= MAX_HOLDER_BYTES);
+
 /// A data folder that this process owns, or looks at, until this value is dropped.
 #[derive(Debug)]
 pub struct Directory {

@@ -53,6 +53,7 @@ impl LentGroup {
     ///
     /// Never: a process may always go back to its real group.
     pub(crate) fn with<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        debug_assert_eq!(getegid(), self.own, "it is taken for one piece of work at a time");
         setegid(self.lent)?;
         let done = work();
         setegid(self.own).expect("a process may go back to its real group");

@@ -36,6 +36,9 @@ const ALL_MAY_WRITE: u32 = 0o002;
 /// The permission bits of everybody but the owner.
 const OF_OTHERS: u32 = 0o077;
 
+const _: () = assert!(ALL_MAY_WRITE & !OTHERS_MAY_WRITE == 0, "everybody is others too");
+const _: () = assert!(OTHERS_MAY_WRITE & !OF_OTHERS == 0, "nobody writes a file that is closed to others");
+
 impl Regular {
     /// Whether no user but root, we and the user `also` could have chosen or written what is in it. Where we
     /// are not root, another owner may have written it, because we were allowed to read it and no user gets

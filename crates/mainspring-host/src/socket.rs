@@ -22,6 +22,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
+use nix::libc::sockaddr_un;
 use nix::sys::socket::sockopt::SndBuf;
 use nix::sys::socket::{Backlog, UnixAddr, bind, listen as begin_to_listen, setsockopt};
 use nix::sys::stat::SFlag;
@@ -31,6 +32,8 @@ use crate::folder::Folder;
 pub use crate::stale_socket::StaleSocket;
 use crate::sys::{self, Entry, MAX_ADDRESS_BYTES, mode, new_socket, peer_uid, way_into};
 use crate::walk::{End, Walk, hold, kind};
+
+const _: () = assert!(MAX_ADDRESS_BYTES + 3 <= size_of::<sockaddr_un>(), "beside the family and a NUL");
 
 /// Connects to the server that listens at a path.
 ///
@@ -75,6 +78,7 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
 /// The operating system's, those of [`Folder::judge`] of the folder, and `AddrInUse` where something stands
 /// that is not removed.
 pub fn listen(path: &Path, bits: u32, left: StaleSocket) -> io::Result<UnixListener> {
+    assert_eq!(bits & !0o777, 0, "a mode has no bits that change who runs what");
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no file"));
     };

@@ -62,6 +62,7 @@ impl Spool {
         let path = self.path(user)?;
         self.group.with(|| {
             let (temporary, mut file) = self.create()?;
+            debug_assert_eq!(temporary.parent(), path.parent(), "it takes the place at once, of one folder");
             let mut put = || {
                 file.set_permissions(Permissions::from_mode(MODE))?;
                 if let Some(owner) = owner {
@@ -115,7 +116,9 @@ impl Spool {
         if is_bad || user.starts_with(TEMPORARY) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "no crontab can have the name of this user"));
         }
-        Ok(self.folder.join(user))
+        let path = self.folder.join(user);
+        assert_eq!(path.parent(), Some(self.folder.as_path()), "no name leads out of the folder");
+        Ok(path)
     }
 }
 

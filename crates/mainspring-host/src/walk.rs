@@ -116,6 +116,7 @@ impl Walk {
 
     /// Goes to the end, and returns what is there.
     pub(crate) fn run(&mut self, end: End) -> io::Result<FileStat> {
+        debug_assert!(self.last.is_empty(), "a way is gone once");
         while let Some(step) = self.rest.pop() {
             if step == ".." {
                 self.enter(openat(&self.folder, "..", FOLDER, Mode::empty())?)?;

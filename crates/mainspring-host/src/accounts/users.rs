@@ -99,15 +99,16 @@ impl CachedAnswer {
             Some(thread) => thread,
             None => Thread::start(self.ask, ourselves.clone()).map_err(Refusal::Lookup)?,
         };
-        let is_asked = thread.questions.send(text.to_owned()).is_ok();
+        self.is_asking = thread.questions.send(text.to_owned()).is_ok();
+        debug_assert!(self.is_asking, "a thread that owes no answer waits for a question");
         self.thread = Some(thread);
-        self.is_asking = is_asked;
         self.wait_for(Some(text), ANSWER_WAIT).unwrap_or_else(|| Err(silent()))
     }
 
     /// Waits so long for the answer to the question that was asked, and keeps it. It is returned if it is
     /// about `text`.
     fn wait_for(&mut self, text: Option<&str>, wait: Duration) -> Option<Result<Account, Refusal>> {
+        debug_assert!(!self.is_asking || self.thread.is_some(), "who was asked can answer");
         let thread = self.thread.as_ref().filter(|_| self.is_asking)?;
         let (name, answer) = match thread.answers.recv_timeout(wait) {
             Ok(answered) => answered,
