@@ -58,6 +58,7 @@ pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
         let name = file.loaded.source.name().to_owned();
         taken.extend(file.loaded.switched_off.iter().cloned());
         names::choose(&mut file.loaded.jobs, &name, &mut taken);
+        debug_assert!(!file.loaded.lacks_names(), "what comes into force has a name");
     }
 }
 

@@ -126,7 +126,7 @@ const OF_COMMANDS: &[OfCommand] = &[
 
 /// What is doubtful about a setting that was read from `text`.
 pub fn of_setting(setting: &Setting, text: &str) -> Vec<Fault> {
-    // The value stands in the line as it is, after the name.
+    debug_assert!(text.contains(&setting.value), "the value stands in the line as it is");
     let start = text.rfind(setting.value.as_str()).unwrap_or(0);
     let fault = |mistake: &OfSetting| {
         let found = (mistake.finds)(setting)?;

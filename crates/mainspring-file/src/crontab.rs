@@ -147,6 +147,8 @@ impl Crontab {
         };
         let entries = reader.entries.into_iter().map(placed).collect();
         let Findings { problems, unkept_count, remarks, switched_off } = reader.found;
+        debug_assert!(problems.is_sorted_by_key(|problem| problem.line_number), "they stand as in the file");
+        debug_assert!(remarks.is_sorted_by_key(|remark| remark.line_number), "they stand as in the file");
         Crontab { entries, problems, unkept_count, remarks, switched_off }
     }
 }

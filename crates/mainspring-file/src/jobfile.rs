@@ -282,6 +282,7 @@ impl<'s> Reading<'s> {
                 || next.is_some_and(|section| section.starts_with(&within))
         };
         let jobs = self.jobs(document, defaults, &groups, is_left_out);
+        debug_assert!(jobs.is_sorted_by(|one, next| one.job.name < next.job.name), "by name, and each once");
         let (faults, unkept_count) = self.faults.into_sorted();
         let fault_count = faults.len();
         let problems = problems(self.source, faults);

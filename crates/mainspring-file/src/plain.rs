@@ -47,9 +47,7 @@ pub fn is_plain(c: char) -> bool {
 /// assert_eq!(text("a\nb\r"), "a\nb\\r");
 /// ```
 pub fn line(text: &str) -> Cow<'_, str> {
-    let shown = shown(text, is_plain, |c, shown| shown.extend(c.escape_default()));
-    debug_assert!(!shown.contains('\n'));
-    shown
+    shown(text, is_plain, |c, shown| shown.extend(c.escape_default()))
 }
 
 /// A text of several lines.
@@ -87,6 +85,7 @@ fn shown(text: &str, is_kept: fn(char) -> bool, escape: impl Fn(char, &mut Strin
             escape(c, &mut shown);
         }
     }
+    debug_assert!(shown.chars().all(is_kept), "what stands for a character is plain");
     Cow::Owned(shown)
 }
 

@@ -17,6 +17,7 @@ const _: () = assert!(MAX_DISTANCE < STEM_BYTES, "a word keeps something of what
 
 /// What to say to somebody who wrote `found` where one of `known` was expected; there is at least one.
 pub fn suggestion(found: &str, known: &[&str]) -> String {
+    debug_assert!(!known.is_empty(), "something could have been meant");
     match nearest(found, known) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => format!("known are {}", known.join(", ")),

@@ -49,6 +49,8 @@ const _: () =
 /// After how long it is told that a file does not come to rest.
 pub const UNREST: Duration = Duration::from_secs(60);
 
+const _: () = assert!(REST.as_millis() < UNREST.as_millis(), "what comes to rest is not told");
+
 /// How long a file is gone before its jobs are removed: longer than any tool takes to put another in its
 /// place, and a person sees in the log what went.
 pub const GONE_WAIT: Duration = Duration::from_secs(60);
@@ -180,7 +182,9 @@ impl Watch {
             (self.seen, self.since) = (Some(seen), at);
         }
         let (decision, deadline) = self.decide(seen, writer, at);
+        debug_assert!(self.since <= at, "the clock is never set");
         debug_assert!(deadline.is_none_or(|deadline| at < deadline), "the caller would look for ever");
+        debug_assert!(decision != Decision::Wait || deadline.is_some(), "the caller would never look again");
         self.deadline = deadline;
         decision
     }

@@ -27,6 +27,8 @@ use crate::watch::{REST, Stamp};
 /// How often the files are looked at where nothing tells of a change, as on a network file system.
 pub const FALLBACK: Duration = Duration::from_secs(60);
 
+const _: () = assert!(REST.as_millis() < FALLBACK.as_millis(), "they may come to rest between two looks");
+
 /// Where zone files are, if `TZDIR` does not say it.
 const FOLDERS: [&str; 3] = ["/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo"];
 
@@ -140,6 +142,7 @@ impl ZoneFiles {
 
 /// Visits the files and folders of a folder in the order of their names. Returns how many there were.
 fn walk(folder: &Path, depth: usize, visit: &mut impl FnMut(&Path, bool)) -> usize {
+    debug_assert!(depth <= MAX_DEPTH, "a folder in itself comes to an end");
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<(PathBuf, bool)> =
         entries.map(|entry| (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()))).collect();

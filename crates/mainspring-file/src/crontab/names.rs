@@ -115,7 +115,8 @@ pub fn recall(loaded: &mut LoadedFile, known: &mut Vec<KnownJob>, alike: Likenes
         for placed in jobs.iter_mut().filter(|one| !one.is_named) {
             let likeness = Content::of(&placed.job).and_then(|content| content.likeness(comparison));
             if let Some(name) = likeness.and_then(|likeness| free.get_mut(&likeness)?.pop_front()) {
-                found.insert(name.clone());
+                let is_new = found.insert(name.clone());
+                debug_assert!(is_new, "a known job goes on in one entry");
                 give(placed, name);
             }
         }
@@ -144,6 +145,7 @@ fn order(name: &JobName) -> (usize, &str) {
 }
 
 fn give(placed: &mut PlacedJob, name: JobName) {
+    debug_assert!(!placed.is_named, "a name that its file says stays");
     placed.job.text = renamed(&placed.job.text, &name);
     placed.job.name = name;
     placed.is_named = true;

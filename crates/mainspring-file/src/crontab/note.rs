@@ -151,6 +151,7 @@ impl Note {
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.split([' ', '\t']).filter(|word| !word.is_empty()).map(|word| {
         let start = word.as_ptr() as usize - text.as_ptr() as usize;
+        debug_assert_eq!(&text[start..start + word.len()], word, "a word lies in its text");
         start..start + word.len()
     })
 }

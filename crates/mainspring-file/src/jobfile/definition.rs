@@ -4,6 +4,8 @@
 //!
 //! Does not know what the file around it is.
 
+use std::collections::BTreeSet;
+
 use jiff::tz::TimeZone;
 use mainspring_job::{Group, Job, JobName, Rate, Work, WorkerSelector};
 
@@ -148,7 +150,9 @@ fn known_keys() -> Vec<&'static str> {
     let of_process = process::KEYS.iter().map(|key| key.name);
     let of_hook = notify::KEYS.iter().map(|key| key.name);
     let lists = [&ACTIONS[2..], timetable::TRIGGERS, timetable::OPTIONS, &of_job];
-    of_process.chain(policies::names()).chain(of_hook).chain(lists.concat()).collect()
+    let all = of_process.chain(policies::names()).chain(of_hook).chain(lists.concat()).collect::<Vec<_>>();
+    debug_assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "each key has one reader");
+    all
 }
 
 /// The group that a job is in, which the same file has to define.

@@ -53,6 +53,7 @@ impl<'s> Faults<'s> {
 
     /// Those that were kept, in the order of the file, and how many there were beside them.
     pub(super) fn into_sorted(mut self) -> (Vec<Fault>, usize) {
+        debug_assert_eq!(self.known.len(), self.found.len(), "each fault is told once");
         self.found.sort_by_key(|fault| (fault.span.start, fault.span.end));
         (self.found, self.unkept_count)
     }
@@ -98,6 +99,7 @@ impl<'s> Faults<'s> {
             return text.span.clone();
         }
         let start = text.span.start + opened;
+        debug_assert!(start + inner.end <= text.span.end, "what is wrong lies between the quotes");
         start + inner.start..start + inner.end
     }
 }
