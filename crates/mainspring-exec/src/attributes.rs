@@ -87,7 +87,7 @@ fn needs_linux(body: &ProcessBody) -> Option<&'static str> {
 }
 
 /// When a child sets an attribute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SetPhase {
     /// While it is still the server's user, who may be root and alone may do so.
     BeforeUser,

@@ -41,7 +41,8 @@ pub(crate) struct Automaton {
 impl Automaton {
     /// Makes the states of texts that are sorted, differ and are not empty.
     pub(crate) fn new(texts: &[&[u8]]) -> Automaton {
-        debug_assert!(texts.is_sorted(), "texts with one beginning stand together");
+        debug_assert!(texts.is_sorted_by(|one, next| one < next), "texts with one beginning stand together");
+        debug_assert!(texts.first().is_none_or(|first| !first.is_empty()), "an empty text is everywhere");
         let mut made = Automaton {
             bytes: vec![0],
             first_next: Vec::new(),
@@ -72,6 +73,7 @@ impl Automaton {
             }
         }
         made.first_next.push(made.count());
+        assert_eq!(made.first_next.len(), made.bytes.len() + 1, "each state has those after it");
         made.lead_on();
         made
     }
@@ -95,8 +97,10 @@ impl Automaton {
                 if from != ROOT as usize {
                     self.other[at] = self.step(self.other[from], self.bytes[at]);
                 }
+                let other = self.other[at] as usize;
+                debug_assert!(self.depth[other] < self.depth[at], "a search comes to its end");
                 if self.longest[at] == 0 {
-                    self.longest[at] = self.longest[self.other[at] as usize];
+                    self.longest[at] = self.longest[other];
                 }
             }
         }

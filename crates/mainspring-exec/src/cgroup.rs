@@ -22,6 +22,8 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
+use mainspring_action::names::CPU_PERCENT;
+
 /// What systemd writes beside a group that it has delegated: the first can be read by its user, older
 /// versions write the second.
 const DELEGATED: [&str; 2] = ["user.delegate", "trusted.delegate"];
@@ -40,6 +42,8 @@ const MAX_NAMES: u64 = 1_000;
 
 /// The period of the processor's limit, in microseconds: the kernel's own.
 const CPU_PERIOD_US: u64 = 100_000;
+
+const _: () = assert!(1_000 <= *CPU_PERCENT.start() as u64 * CPU_PERIOD_US / 100, "the kernel's least quota");
 
 /// How much of the machine a run may have, with all that it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,6 +114,8 @@ impl Cgroups {
 
     /// Removes the group of a run that is over, at once or when it is empty.
     pub(crate) fn remove(&mut self, cgroup: Cgroup) {
+        assert!(cgroup.folder.starts_with(&self.top), "what is removed is one of ours");
+        debug_assert!(!self.left.contains(&cgroup.folder), "a run is over once");
         self.left.push(cgroup.folder);
         self.sweep();
     }

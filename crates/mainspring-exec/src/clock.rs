@@ -78,6 +78,7 @@ pub fn ahead() -> Option<SignedDuration> {
 /// What a clock showed at boot time 0, after a reading of it: the lowest that it can have been, if what was
 /// known before is too low or too high.
 fn followed(known: Option<Timestamp>, reading: Reading) -> Timestamp {
+    debug_assert!(reading.asked <= reading.answered, "an answer comes after its question");
     let lowest = before(reading.shown, reading.answered);
     let highest = before(reading.shown, reading.asked);
     known.filter(|known| lowest <= *known && *known <= highest).unwrap_or(lowest)

@@ -43,8 +43,11 @@ impl<T> DelayQueue<T> {
 
     /// Takes the first task, if its time has come.
     pub fn pop_due(&mut self, now: Instant) -> Option<T> {
-        self.queue.advance(self.ticks(now));
-        self.queue.pop_expired().map(|expired| expired.payload)
+        let now = self.ticks(now);
+        self.queue.advance(now);
+        let expired = self.queue.pop_expired()?;
+        debug_assert!(expired.deadline <= now, "no task is early");
+        Some(expired.payload)
     }
 
     /// How long it is until the first is due. `None`: nothing is held.

@@ -126,6 +126,8 @@ impl<K: PartialEq> Deliveries<K> {
         if self.is_full() {
             return Err(NotSent::Full(self.capacity));
         }
+        let is_known = |delivery: &UnderWay<K>| delivery.key == key && !delivery.is_reported;
+        debug_assert!(!self.under_way.iter().any(is_known), "an attempt is sent once");
         let before = sequence.as_ref().and_then(|sequence| self.take_thread(sequence));
         let number = self.next_number;
         let (spec, sender, notifier) = (Arc::clone(spec), self.sender.clone(), self.notifier.clone());

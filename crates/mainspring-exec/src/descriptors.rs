@@ -28,6 +28,8 @@ const RESERVED: u64 = 192;
 /// What the most runs need.
 pub const NEEDED: u64 = MAX_RUNNING as u64 * PER_RUN + RESERVED;
 
+const _: () = assert!(RESERVED + PER_RUN <= 1_024, "with the usual limit something runs");
+
 /// How many runs there may be at one time under a limit.
 pub fn runs_at_once(limit: u64) -> usize {
     let room = usize::try_from(limit.saturating_sub(RESERVED) / PER_RUN).unwrap_or(MAX_RUNNING);

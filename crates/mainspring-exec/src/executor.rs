@@ -165,6 +165,7 @@ impl<K: PartialEq> Executor<K> {
         self.last_number += 1;
         self.runs.push(TimedRun { number: self.last_number, run, armed: None });
         debug_assert!(self.runs.len() <= self.capacity);
+        debug_assert!(self.runs.is_sorted_by_key(|timed| timed.number), "the oldest makes room first");
         self.arm(now);
         Ok(pid)
     }
@@ -206,9 +207,9 @@ impl<K: PartialEq> Executor<K> {
         }
         // After a look at what has happened: a program that ended in time is not killed for its timeout.
         while let Some(number) = self.waits.due(now) {
-            if let Some(timed) = self.runs.iter_mut().find(|timed| timed.number == number) {
-                timed.run.elapse(now, &mut self.buffer, reports);
-            }
+            let found = self.runs.iter_mut().find(|timed| timed.number == number);
+            debug_assert!(found.is_some(), "who is let go of waits for nothing");
+            found.into_iter().for_each(|timed| timed.run.elapse(now, &mut self.buffer, reports));
         }
         for mut timed in self.runs.extract_if(.., |timed| timed.run.is_over()) {
             self.waits.arm(&mut timed.armed, None, timed.number, now);

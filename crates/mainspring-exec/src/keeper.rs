@@ -40,6 +40,7 @@ use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::{Pid, setsid};
 
 use crate::clock::boot_time;
+use crate::descriptors::MAX_RUNNING;
 use crate::kernel;
 use crate::spec::ProcessSpec;
 use mainspring_action::names::{OnLeaseLoss, OnServerDeath};
@@ -52,6 +53,8 @@ const STEP: Duration = Duration::from_secs(1);
 
 /// What a server that is to be read later may leave in memory: some thousand runs.
 const MAX_UNSENT_BYTES: usize = 1 << 20;
+
+const _: () = assert!(MAX_RUNNING * 1_024 <= MAX_UNSENT_BYTES, "all that a new keeper is told may wait");
 
 /// Until when a group may go on without its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +115,7 @@ impl Keeper {
     }
 
     pub(crate) fn add(&mut self, number: u32, bound: Bound, cgroup: Option<&Path>) {
+        assert!(1 < number, "the keeper takes no such number for a run's");
         let group = Group { bound, cgroup: cgroup.map(Path::to_owned) };
         self.tell(&line_added(number, &group));
         self.groups.insert(number, group);

@@ -29,6 +29,8 @@ use crate::automaton::{Automaton, ROOT, State};
 /// The fewest characters of a value that is masked in output.
 pub const MASKED_CHARS_MIN: usize = 4;
 
+const _: () = assert!(MASK.len() <= MASKED_CHARS_MIN, "a masked text is no longer than it was");
+
 /// The secrets of one run, as they are looked for in its output.
 #[derive(Clone, Default)]
 pub struct Masks {
@@ -58,6 +60,7 @@ impl Masks {
         if !rest.is_empty() {
             masked.to_mut().extend_from_slice(&rest);
         }
+        debug_assert!(masked.len() <= bytes.len(), "a cap of what is read holds for what is kept");
         masked
     }
 
@@ -115,7 +118,9 @@ impl Masker {
         if self.automaton.is_empty() {
             return Cow::Borrowed(bytes);
         }
+        debug_assert_eq!(self.held.len(), self.automaton.depth(self.state), "what is begun is held");
         let found = self.find(bytes);
+        debug_assert!(found.is_sorted_by(|one, next| one.end <= next.start), "those that overlap are one");
         let most = self.automaton.depth(self.state);
         if self.held.is_empty() && most == 0 && found.is_empty() {
             return Cow::Borrowed(bytes);
@@ -125,6 +130,7 @@ impl Masker {
         let end = all.len() - most;
         let told = self.tell(&all, end, &found);
         self.held = all.split_off(end);
+        debug_assert!(self.told_bytes <= self.held.len(), "no more is told ahead than is held");
         let later = found.into_iter().filter(|found| end <= found.start);
         self.found =
             later.map(|found| SecretRange { start: found.start - end, end: found.end - end }).collect();

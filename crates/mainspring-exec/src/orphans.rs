@@ -74,6 +74,7 @@ impl Orphans {
                 None => self.list(ours, &mut look),
             }
         }
+        debug_assert!(look.reaped_count <= look.asked_count, "who is reaped was asked about");
         look
     }
 

@@ -51,7 +51,7 @@ impl Outputs {
 
     /// Reads what is in the pipes, at most [`MAX_HELD_BYTES`] of each.
     pub(crate) fn drain(&mut self, buffer: &mut [u8], tell: &mut OnPiece<'_>) {
-        for _ in 0..MAX_HELD_BYTES.div_ceil(buffer.len().max(1)) {
+        for _ in 0..MAX_HELD_BYTES.div_ceil(buffer.len()) {
             if !self.stdout.has_more() && !self.stderr.has_more() {
                 return;
             }
@@ -75,6 +75,7 @@ impl Outputs {
     }
 
     fn report_tail(&mut self, tell: &mut OnPiece<'_>) {
+        debug_assert!(self.is_in_tail || self.tail.is_empty(), "what has a place in the head is there");
         if !self.tail.is_empty() {
             self.dropped_bytes += self.tail.take(tell).bytes;
         }

@@ -27,6 +27,8 @@ use crate::secret::SecretError;
 /// The longest file: a few hundred variables.
 const MAX_BYTES: u64 = 64 << 10;
 
+const _: () = assert!(MAX_BYTES < 128 << 10, "a value fits into a variable: `MAX_ARG_STRLEN` of Linux");
+
 /// Reads a file. `user` is the user of the run.
 ///
 /// # Errors

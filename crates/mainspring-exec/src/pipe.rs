@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::descriptors::MAX_RUNNING;
 use crate::mask::{Masker, Masks};
 use crate::output::{EachLine, LineSplitter};
 
@@ -22,6 +23,8 @@ pub const READ_BYTES: usize = 64 << 10;
 /// The least: with as many runs as there may be, a turn of the loop then has half a megabyte of lines to
 /// write.
 pub const MIN_READ_BYTES: usize = 1 << 10;
+
+const _: () = assert!(2 * MAX_RUNNING * MIN_READ_BYTES <= 512 << 10, "half a megabyte of lines");
 
 /// What a command writes, as lines without secrets.
 #[derive(Debug)]
@@ -46,6 +49,7 @@ impl OutputPipe {
     /// Reads once, at most [`READ_BYTES`], and gives the complete lines to `each`; at the end also the last
     /// one.
     pub fn read(&mut self, buffer: &mut [u8], each: &mut EachLine<'_>) {
+        assert!(!buffer.is_empty(), "a read of nothing would look like the end");
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(buffer) {
             Err(error) if is_temporary(&error) => {}
@@ -58,6 +62,7 @@ impl OutputPipe {
 
     /// Reads once, and gives the bytes without secrets, after what was kept of a line.
     pub fn read_bytes(&mut self, buffer: &mut [u8], each: &mut dyn FnMut(&[u8])) {
+        assert!(!buffer.is_empty(), "a read of nothing would look like the end");
         each(&self.splitter.take_begun());
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(buffer) {

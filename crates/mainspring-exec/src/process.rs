@@ -38,7 +38,7 @@ use crate::mask::Masks;
 use crate::secret::SecretError;
 use crate::shortage::is_shortage;
 use crate::spec::{ProcessSpec, Program};
-use crate::starter::{StartedChild, Starter};
+use crate::starter::{LOOK, StartedChild, Starter};
 use crate::sys::{self, Step};
 use mainspring_host::accounts::Identity;
 
@@ -48,6 +48,9 @@ pub const START_WAIT: Duration = Duration::from_millis(50);
 
 /// The same while others have been waited for in vain: many of them must not add up.
 pub const LATER_START_WAIT: Duration = Duration::from_millis(2);
+
+const _: () = assert!(LATER_START_WAIT.as_nanos() < START_WAIT.as_nanos());
+const _: () = assert!(LOOK.as_nanos() < LATER_START_WAIT.as_nanos(), "a child that is late is seen in time");
 
 /// A started program and its group.
 #[derive(Debug)]
@@ -121,6 +124,7 @@ impl Process {
         let StartedChild { pid, program, failure, wait } = starter
             .start(launch, streams, cgroup, wait)
             .map_err(|error| StartError::Program(spec.program.clone(), error))?;
+        assert!(1 < pid.as_raw(), "a signal to its group reaches no other");
         let named = StartNames {
             program: spec.program.clone(),
             directory: spec.directory.clone(),
@@ -172,6 +176,7 @@ impl Process {
     /// Waits so long for the program to be executed, or for what keeps it from that.
     fn hear_of_start(&mut self, wait: Duration) {
         let Some((mut failure, named)) = self.starting.take() else { return };
+        debug_assert!(self.failed.is_none(), "what has failed does not start any more");
         let mut fds = [PollFd::new(failure.as_fd(), PollFlags::POLLIN)];
         // No signal cuts the wait short: another child may end just now.
         let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);

@@ -32,7 +32,7 @@ use crate::output::{Piece, Stream};
 use crate::outputs::Outputs;
 use crate::pipe::{InputPipe, OutputPipe};
 use crate::process::{Process, StartError};
-use crate::spec::{KillSequence, ProcessSpec};
+use crate::spec::{DEFAULT_KILL_WAIT, KillSequence, ProcessSpec};
 use crate::starter::Starter;
 use mainspring_action::names::OnLeaseLoss;
 
@@ -47,6 +47,9 @@ const KILLED_OUTPUT_WAIT: Duration = Duration::from_secs(1);
 /// How often is looked whether what outlives a killed program has ended. Short against the grace of a kill,
 /// and few looks for a run that takes all of that.
 const SURVIVORS_LOOK: Duration = Duration::from_millis(50);
+
+const _: () = assert!(OUTPUT_WAIT.as_nanos() < KILLED_OUTPUT_WAIT.as_nanos());
+const _: () = assert!(10 * SURVIVORS_LOOK.as_nanos() <= DEFAULT_KILL_WAIT.as_nanos());
 
 /// What the output of a run that is left ends with.
 const LEFT_TEXT: &str =
@@ -101,6 +104,7 @@ impl<K> Run<K> {
         let (process, streams, masks) = Process::spawn(starter, spec, variables, entry, wait)?;
         let stdout = OutputPipe::new(streams.stdout, masks.clone()).map_err(StartError::Pipe)?;
         let stderr = OutputPipe::new(streams.stderr, masks).map_err(StartError::Pipe)?;
+        debug_assert_eq!(streams.stdin.is_some(), spec.input.is_some(), "what has an input can read it");
         let input = match (streams.stdin, &spec.input) {
             (Some(pipe), Some(input)) => Some(InputPipe::new(pipe, input).map_err(StartError::Pipe)?),
             _ => None,

@@ -29,8 +29,10 @@ use std::path::{Path, PathBuf};
 use mainspring_action::secret::Secret;
 use mainspring_host::regular::{open_regular, read_whole};
 
-/// The longest secret: a key or a certificate chain, no more. The kernel takes 128 KiB for one variable.
+/// The longest secret: a key or a certificate chain, no more.
 pub const MAX_SECRET_BYTES: u64 = 64 << 10;
+
+const _: () = assert!(MAX_SECRET_BYTES < 128 << 10, "it fits into a variable: `MAX_ARG_STRLEN` of Linux");
 
 /// Reads a secret's file, without its final line end. `user` is the user of the run: it may have written the
 /// file beside root and us.

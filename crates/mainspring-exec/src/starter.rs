@@ -42,7 +42,7 @@ use crate::sys::{self, Descriptors, Launch, STACK_BYTES};
 
 /// How often it is looked whether the kernel has told the number of a child that is late or not waited for:
 /// it does as soon as the thread has run.
-const LOOK: Duration = Duration::from_micros(50);
+pub(crate) const LOOK: Duration = Duration::from_micros(50);
 
 /// How long a program is known at most: then it is heard at its start what became of its file.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
@@ -102,6 +102,7 @@ impl Starter {
             return Ok(StartedChild { pid: sys::fork(&launch, descriptors)?, program, failure, wait });
         }
         let thread = self.thread()?;
+        assert!(thread.children.try_recv().is_err(), "the number that it tells next is that of this child");
         let is_ahead = self.busy.len() < MAX_AHEAD && self.known.contains(&program);
         let wait = if is_ahead { Duration::ZERO } else { wait };
         let pid = Arc::new(AtomicI32::new(0));

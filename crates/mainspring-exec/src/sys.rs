@@ -128,6 +128,9 @@ type FailedStep = (Step, Errno);
 /// How many bytes tell of a failure: the step and the error, each a number of four bytes.
 pub(crate) const FAILURE_BYTES: usize = 8;
 
+const _: () = assert!(FAILURE_BYTES == 2 * size_of::<i32>());
+const _: () = assert!(FAILURE_BYTES <= libc::PIPE_BUF, "it comes in one piece");
+
 /// What a child keeps of the descriptors of this process, which are open until it is there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Descriptors {
@@ -260,6 +263,8 @@ impl<'l> Child<'l> {
         let script = [SHELL.as_ptr(), null()].into_iter().chain(pointers(&launch.arguments[1..])).collect();
         let kept = descriptors.streams.iter().chain([&descriptors.failure]);
         assert!(kept.copied().all(|kept| 2 < kept), "the server's own standard streams are open");
+        debug_assert!(!launch.programs.is_empty(), "there is a place where the program may be");
+        debug_assert!(SETTINGS.is_sorted_by_key(|setting| setting.when), "they are set in their order");
         Child {
             launch,
             descriptors,

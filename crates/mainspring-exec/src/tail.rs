@@ -16,10 +16,14 @@
 
 use std::collections::VecDeque;
 
-use crate::output::{LineSplitter, Piece, Stream};
+use crate::descriptors::MAX_RUNNING;
+use crate::output::{LineSplitter, MAX_OUTPUT_LINE_BYTES, Piece, Stream};
 
 /// The longest tail: some hundreds of lines, and 16 MiB for as many runs as there may be.
 pub const TAIL_BYTES_MAX: u64 = 64 << 10;
+
+const _: () = assert!(MAX_RUNNING as u64 * TAIL_BYTES_MAX <= 16 << 20);
+const _: () = assert!(MAX_OUTPUT_LINE_BYTES as u64 <= TAIL_BYTES_MAX, "a line has a place in it");
 
 /// The last bytes of both outputs of a run.
 #[derive(Debug)]
@@ -79,6 +83,7 @@ impl Tail {
 
     /// So many bytes more are kept from now on.
     pub fn widen(&mut self, bytes: usize) {
+        debug_assert!(self.is_empty(), "nothing was cut that had a place");
         self.bytes_max += bytes;
     }
 
@@ -135,6 +140,7 @@ impl Tail {
         let excess = self.bytes - self.bytes_max;
         let first = self.chunks.front_mut().expect("there are more bytes than may be");
         let count = excess.min(first.bytes.len());
+        debug_assert!(0 < count, "a chunk has bytes");
         self.is_cut[index(first.stream)] = first.bytes.get(count - 1) != Some(&b'\n');
         drop_first(first, count, &mut self.left_out);
         self.bytes -= count;
@@ -155,6 +161,7 @@ impl Tail {
             self.bytes -= count;
             rest -= count;
         }
+        debug_assert_eq!(rest, 0, "all of the line is dropped");
     }
 }
 

@@ -69,8 +69,11 @@ impl<W> Waits<W> {
     /// Takes a wait that is over. Call it until there is none, before [`wait`](Self::wait).
     pub fn due(&mut self, now: Moment) -> Option<W> {
         let origin = *self.origin.get_or_insert(now.monotonic);
-        self.queue.advance(ticks_down(now.monotonic.saturating_duration_since(origin)));
-        self.queue.pop_expired().map(|expired| expired.payload)
+        let now = ticks_down(now.monotonic.saturating_duration_since(origin));
+        self.queue.advance(now);
+        let expired = self.queue.pop_expired()?;
+        debug_assert!(expired.deadline <= now, "no wait is over too early");
+        Some(expired.payload)
     }
 
     /// How long the loop may sleep: never longer than until the first wait is over, and shorter where the

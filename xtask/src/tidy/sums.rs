@@ -62,9 +62,9 @@ const ROWS: [Row; 12] = [
     // of the kernel may have 32 bits.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_213,
+        lines: 12_208,
         goal: 6_800,
-        assertions: 52,
+        assertions: 100,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows.
     Row { crates: &["mainspring-import"], lines: 3_683, goal: 3_600, assertions: 77 },
