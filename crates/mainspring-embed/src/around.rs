@@ -62,19 +62,11 @@ impl Next<'_> {
 /// All that stands around handlers, the outermost first.
 #[derive(Clone, Default)]
 pub(crate) struct Layers {
-    functions: Vec<Around>,
-    futures: Vec<AroundFuture>,
+    pub(crate) functions: Vec<Around>,
+    pub(crate) futures: Vec<AroundFuture>,
 }
 
 impl Layers {
-    pub(crate) fn add(&mut self, around: Around) {
-        self.functions.push(around);
-    }
-
-    pub(crate) fn add_future(&mut self, around: AroundFuture) {
-        self.futures.push(around);
-    }
-
     /// The handler with all of them around it.
     pub(crate) fn around(&self, handler: Handler) -> Handler {
         match handler {

@@ -195,7 +195,7 @@ impl Builder {
     where
         F: Fn(&Run, Next<'_>) -> Result<(), HandlerError> + Send + Sync + 'static,
     {
-        self.layers.add(Arc::new(around));
+        self.layers.functions.push(Arc::new(around));
         self
     }
 
@@ -207,7 +207,7 @@ impl Builder {
         F: Fn(Run, BoxFuture<Result<(), HandlerError>>) -> R + Send + Sync + 'static,
         R: Future<Output = Result<(), HandlerError>> + Send + 'static,
     {
-        self.layers.add_future(Arc::new(move |run, inner| Box::pin(around(run, inner))));
+        self.layers.futures.push(Arc::new(move |run, inner| Box::pin(around(run, inner))));
         self
     }
 

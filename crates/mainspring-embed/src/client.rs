@@ -83,8 +83,9 @@ pub(crate) trait Follow: Debug + Send + Sync {
 /// says so.
 #[derive(Clone, Debug)]
 pub struct Client {
-    target: CommandTarget,
-    catalogue: Arc<Catalogue>,
+    pub(crate) target: CommandTarget,
+    /// What there is to submit to.
+    pub(crate) catalogue: Arc<Catalogue>,
     /// A table in a file of the program, for its transactions.
     pub(crate) outbox: Option<OutboxSignal>,
 }
@@ -103,10 +104,6 @@ impl Client {
         Client { target, catalogue, outbox: None }
     }
 
-    pub(crate) fn target(&self) -> &CommandTarget {
-        &self.target
-    }
-
     pub(crate) fn transaction_place(&self) -> TransactionPlace<'_> {
         match (&self.target, &self.outbox) {
             (CommandTarget::Member(_), _) => TransactionPlace::SharedDatabase,
@@ -116,11 +113,6 @@ impl Client {
             }
             (CommandTarget::Simulation(_), None) => TransactionPlace::None("a simulation has no database"),
         }
-    }
-
-    /// What there is to submit to.
-    pub(crate) fn catalogue(&self) -> &Arc<Catalogue> {
-        &self.catalogue
     }
 
     /// Runs a job now, whatever its schedule says. Returns the key of the run, which is on disk.

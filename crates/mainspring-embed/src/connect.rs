@@ -37,7 +37,7 @@ impl Builder {
     /// temporary ones, which goes with the jobs. Needs the feature `postgres`.
     pub fn folder(self, folder: impl Into<PathBuf>) -> Builder {
         self.shared("folder", |shared| {
-            shared.keep_in(folder.into());
+            shared.folder = Some(folder.into());
             Ok(())
         })
     }
@@ -47,7 +47,7 @@ impl Builder {
     /// and `name=` are there unless they are said here. Each call adds one. For [`Jobs::connect`].
     pub fn label(self, label: &str) -> Builder {
         self.shared("label", |shared| {
-            WorkerLabel::new(label).map(|label| shared.label(label)).map_err(|why| why.to_string())
+            WorkerLabel::new(label).map(|label| shared.labels.push(label)).map_err(|why| why.to_string())
         })
     }
 
@@ -55,7 +55,7 @@ impl Builder {
     /// [`Jobs::connect`].
     pub fn never_plans(self) -> Builder {
         self.shared("never_plans", |shared| {
-            shared.never_plans();
+            shared.plans = false;
             Ok(())
         })
     }

@@ -121,7 +121,7 @@ impl Handlers {
         let ((sender, receiver), (line_sender, lines)) = (channel(), channel());
         let future_max = futures.as_ref().map_or(0, |(_, count)| *count);
         Ok(Handlers {
-            catalogue: Arc::clone(client.catalogue()),
+            catalogue: Arc::clone(&client.catalogue),
             registry,
             capacity: thread_max + future_max,
             ahead: StartsAhead::new(thread_max, ahead_max),

@@ -34,7 +34,7 @@ pub(crate) struct JobFolder {
     data: DataDirectory,
     directory: Arc<Directory>,
     /// The program's own SQLite file, for submissions in its transactions.
-    outbox: Option<PathBuf>,
+    pub(crate) outbox: Option<PathBuf>,
 }
 
 impl JobFolder {
@@ -49,10 +49,6 @@ impl JobFolder {
         Ok(JobFolder { data, directory: Arc::new(directory), outbox: None })
     }
 
-    pub(crate) fn read_outbox(&mut self, file: PathBuf) {
-        self.outbox = Some(file);
-    }
-
     /// Takes the store over, and begins.
     ///
     /// # Errors
@@ -62,7 +58,7 @@ impl JobFolder {
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let outbox = outbox.map(|path| OpenedOutbox::open(&path, &data)).transpose()?;
         let mut client = Client::new(CommandTarget::Loop(caller.clone()), Arc::clone(&parts.catalogue));
-        client.outbox = outbox.as_ref().map(OpenedOutbox::signal);
+        client.outbox = outbox.as_ref().map(|outbox| outbox.signal.clone());
         let (store, lease) = open_store(&directory, &data).map_err(Error::Store)?;
         let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.

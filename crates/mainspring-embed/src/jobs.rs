@@ -98,12 +98,12 @@ impl Jobs {
             JobStorage::Simulated(clock) => {
                 let Parts { registry, catalogue, definitions, .. } = parts;
                 let simulation = Simulation::start(&clock, registry, catalogue, definitions)?;
-                let client = simulation.client().clone();
+                let client = simulation.client.clone();
                 return Ok(Jobs { client, running: Arc::new(Running::Simulated(simulation)) });
             }
         };
         let running = Loop {
-            target: client.target().clone(),
+            target: client.target.clone(),
             thread: Mutex::new(Some(thread)),
             reader: Mutex::new(Some(reader)),
             page_listener: Mutex::new(page_listener),
@@ -157,7 +157,7 @@ impl Jobs {
         let open = open.iter().filter_map(|run| Some((&run.key.job, run.due, run.work.as_ref()?)));
         let unreadable = waiting.chain(open).filter_map(|(name, due, work)| {
             let Ok(Body::Handler(body)) = Body::decode(&work.action) else { return None };
-            let entry = self.client.catalogue().get(&body.name)?;
+            let entry = self.client.catalogue.get(&body.name)?;
             let is_known = body.version <= entry.version;
             let reason = entry.reads.check(&body).err().filter(|_| is_known)?.to_string();
             Some(UnreadablePayload { name: name.clone(), due, handler: body.name, reason })

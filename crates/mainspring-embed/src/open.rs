@@ -29,7 +29,7 @@ impl Builder {
     /// for locks (`busy_timeout`). For [`Jobs::open`].
     pub fn outbox(mut self, file: impl Into<PathBuf>) -> Builder {
         match &mut self.storage {
-            JobStorage::Folder(folder) => folder.read_outbox(file.into()),
+            JobStorage::Folder(folder) => folder.outbox = Some(file.into()),
             _ => {
                 let reason = "jobs that Jobs::open keeps have one, and no others".to_owned();
                 self.wrong.get_or_insert(Error::Definition { name: "outbox".to_owned(), reason });

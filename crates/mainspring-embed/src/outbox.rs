@@ -55,7 +55,7 @@ const IDENTITY_FILE: &str = "outbox";
 #[derive(Debug)]
 pub(crate) struct OpenedOutbox {
     outbox: Outbox,
-    signal: OutboxSignal,
+    pub(crate) signal: OutboxSignal,
 }
 
 /// The thread. It is told to end when this is dropped.
@@ -88,10 +88,6 @@ impl OpenedOutbox {
         let outbox = Outbox::open(path).map_err(told)?;
         let folder = identity(&data.directory().join(IDENTITY_FILE), &outbox).map_err(told)?;
         Ok(OpenedOutbox { outbox, signal: OutboxSignal::of(folder) })
-    }
-
-    pub(crate) fn signal(&self) -> OutboxSignal {
-        self.signal.clone()
     }
 
     /// Starts to look.

@@ -23,7 +23,7 @@ use crate::error::Error;
 /// Where the page is to be.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    address: Option<String>,
+    pub(crate) address: Option<String>,
 }
 
 /// What serves the page beside the loop, and beside what stands by for it.
@@ -33,13 +33,6 @@ pub(crate) struct PageListener {
     sockets: Option<Sockets>,
     /// What serves, and what is ending.
     serving: Vec<Serving>,
-}
-
-impl Page {
-    /// A page at this address.
-    pub(crate) fn at(address: String) -> Page {
-        Page { address: Some(address) }
-    }
 }
 
 impl PageListener {

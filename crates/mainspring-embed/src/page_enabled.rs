@@ -5,7 +5,6 @@
 //! Does not serve it: see [`page`](crate::page).
 
 use crate::builder::Builder;
-use crate::page::Page;
 
 impl Builder {
     /// Serves the page and the HTTP API of `mainspring serve` at a loopback address such as
@@ -13,7 +12,7 @@ impl Builder {
     /// long
     /// as the jobs run. Needs the feature `page`. A simulation has none.
     pub fn page(mut self, address: impl Into<String>) -> Builder {
-        self.page = Page::at(address.into());
+        self.page.address = Some(address.into());
         self
     }
 }

@@ -1,7 +1,7 @@
 //! The progress of runs, from their handlers to the loop.
 //!
 //! ```text
-//!  progress(done, of) ─▶ ToldProgress, one for each run ◀─ the loop looks at all, once in LOOK_INTERVAL
+//!  progress(done, of) ─▶ the last of each run ◀─ the loop looks at all, once in LOOK_INTERVAL
 //!         └─ the first since that look ─▶ ProgressSignal ─▶ the loop
 //! ```
 //!
@@ -12,31 +12,15 @@
 //!
 //! Does not keep anything on disk.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::Notifier;
-use mainspring_server::protocol::ProgressWire;
 
 /// How often the loop looks at most: as often as a person does who waits for a run.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-
-/// The last that a handler has told, until the loop takes it.
-#[derive(Debug, Default)]
-pub(crate) struct ToldProgress(Mutex<Option<ProgressWire>>);
-
-impl ToldProgress {
-    pub(crate) fn tell(&self, progress: ProgressWire) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
-    }
-
-    /// What was told since the last call.
-    pub(crate) fn take(&self) -> Option<ProgressWire> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
 
 /// Has the loop look, from any thread.
 #[derive(Clone, Debug)]
@@ -91,6 +75,8 @@ impl ProgressLooks {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use mainspring_exec::notifier::pair;
 
@@ -98,9 +84,9 @@ mod tests {
     fn the_loop_looks_once_in_an_interval_and_sees_the_last_that_was_told() {
         let (notifier, _notifications) = pair().unwrap();
         let mut looks = ProgressLooks::new(notifier);
-        let (signal, told) = (looks.signal(), ToldProgress::default());
+        let (signal, told) = (looks.signal(), Cell::new(None));
         let tell = |done| {
-            told.tell(ProgressWire::new(done, 100_000));
+            told.set(Some(done));
             signal.raise();
         };
         let now = Moment::now();
@@ -108,7 +94,7 @@ mod tests {
         assert!(!looks.is_due(now));
         tell(1);
         assert!(looks.is_due(now), "the first is seen at once");
-        assert_eq!(told.take(), Some(ProgressWire { done: 1, of: 100_000 }));
+        assert_eq!(told.take(), Some(1));
         (2..=99_999).for_each(tell);
         assert!(!looks.is_due(now));
         assert_eq!(looks.wait(now), Some(LOOK_INTERVAL));
@@ -116,7 +102,7 @@ mod tests {
         assert!(!looks.is_due(early));
         assert_eq!(looks.wait(early), Some(Duration::from_millis(1)));
         assert!(looks.is_due(now.after(LOOK_INTERVAL)));
-        assert_eq!(told.take(), Some(ProgressWire { done: 99_999, of: 100_000 }), "the last is kept");
+        assert_eq!(told.take(), Some(99_999), "the last is kept");
         assert_eq!((told.take(), looks.wait(now)), (None, None));
     }
 }

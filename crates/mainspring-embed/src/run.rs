@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ use mainspring_job::{Cause, JobName, RunKey, Start};
 use mainspring_server::protocol::ProgressWire;
 
 use crate::client::Client;
-use crate::progress::{ProgressSignal, ToldProgress};
+use crate::progress::ProgressSignal;
 use crate::stop::Stop;
 
 /// A line that a run wrote, with its number.
@@ -50,7 +50,8 @@ struct Inner {
     began: OnceLock<Option<Moment>>,
     client: Client,
     line_sender: Option<LineSender>,
-    progress: ToldProgress,
+    /// The last that its handler has told, until the loop takes it.
+    progress: Mutex<Option<ProgressWire>>,
     stop: Stop,
 }
 
@@ -85,7 +86,7 @@ impl Run {
                 began: OnceLock::new(),
                 client,
                 line_sender,
-                progress: ToldProgress::default(),
+                progress: Mutex::default(),
                 stop: Stop::default(),
             }),
         }
@@ -128,7 +129,7 @@ impl Run {
 
     /// The progress that its handler has told since the last call.
     pub(crate) fn take_progress(&self) -> Option<ProgressWire> {
-        self.inner.progress.take()
+        self.inner.progress.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     pub(crate) fn stop(&self) -> &Stop {
@@ -223,7 +224,8 @@ impl Run {
     /// Costs a lock of this run's own, so it may be called for each row, from any thread.
     pub fn progress(&self, done: u64, of: u64) {
         if let Some(line_sender) = &self.inner.line_sender {
-            self.inner.progress.tell(ProgressWire::new(done, of));
+            let told = Some(ProgressWire::new(done, of));
+            *self.inner.progress.lock().unwrap_or_else(PoisonError::into_inner) = told;
             line_sender.progress.raise();
         }
     }

@@ -46,9 +46,9 @@ use crate::started_loop::StartedLoop;
 #[derive(Debug)]
 pub(crate) struct SharedDatabase {
     location: Location,
-    folder: Option<PathBuf>,
-    labels: Vec<WorkerLabel>,
-    plans: bool,
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) labels: Vec<WorkerLabel>,
+    pub(crate) plans: bool,
 }
 
 /// The program, from its start to its end.
@@ -111,18 +111,6 @@ struct OwnerState {
 impl SharedDatabase {
     pub(crate) fn new(location: Location) -> SharedDatabase {
         SharedDatabase { location, folder: None, labels: Vec::new(), plans: true }
-    }
-
-    pub(crate) fn label(&mut self, label: WorkerLabel) {
-        self.labels.push(label);
-    }
-
-    pub(crate) fn never_plans(&mut self) {
-        self.plans = false;
-    }
-
-    pub(crate) fn keep_in(&mut self, folder: PathBuf) {
-        self.folder = Some(folder);
     }
 
     /// Connects, asks for the lease once, and begins.

@@ -144,7 +144,8 @@ struct State {
 /// See the head of this file.
 pub(crate) struct Simulation {
     state: Mutex<State>,
-    client: Client,
+    /// What clients are of.
+    pub(crate) client: Client,
     registry: Registry,
 }
 
@@ -188,11 +189,6 @@ impl Simulation {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nothing panics while it holds this lock")
-    }
-
-    /// What clients are of.
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
     }
 
     pub(crate) fn read<T>(

@@ -25,7 +25,7 @@ use crate::handler::{Accepts, AnyPayload, Handler, HandlerName};
 #[derive(Debug)]
 #[must_use = "nothing is submitted before submit is called"]
 pub struct Once<'c, P = AnyPayload> {
-    client: &'c Client,
+    pub(crate) client: &'c Client,
     handler: String,
     due: Due,
     name: Option<String>,
@@ -210,10 +210,6 @@ impl<'c, P> Once<'c, P> {
         submitted(client.command_async(Command::Submit(asked.clone())).await, &asked)
     }
 
-    pub(crate) fn client(&self) -> &'c Client {
-        self.client
-    }
-
     /// The delay after which it is due, unless that is a time.
     pub(crate) fn delay(&self) -> Option<Duration> {
         match self.due {
@@ -246,7 +242,7 @@ impl<'c, P> Once<'c, P> {
     }
 
     pub(crate) fn submission(self) -> Result<Submission, Error> {
-        let Some(entry) = self.client.catalogue().get(&self.handler) else {
+        let Some(entry) = self.client.catalogue.get(&self.handler) else {
             return Err(Error::NoHandler(self.handler));
         };
         let due = self.due()?;

@@ -65,7 +65,7 @@ impl<P> Once<'_, P> {
     /// # Ok(()) }
     /// ```
     pub fn submit_in<R>(self, execute: impl FnOnce(&'static str, String) -> R) -> Result<R, Error> {
-        let (client, delay) = (self.client(), self.delay());
+        let (client, delay) = (self.client, self.delay());
         let place = client.transaction_place();
         let (sql, folder, is_shared) = match &place {
             TransactionPlace::SharedDatabase => (INTO_POSTGRES, None, true),
