@@ -43,6 +43,7 @@ impl Bounds {
     }
 
     pub(crate) fn group(&self, name: JobName) -> Result<Group, PolicyError> {
+        debug_assert!(self.limit.is_some() || self.rate.is_some(), "a group bounds something");
         let rate = self.rate.map(|(starts, period)| Rate::new(starts, period)).transpose()?;
         let mut group = Group::new(name, 1);
         (group.limit, group.rate) = (self.limit, rate);

@@ -254,6 +254,8 @@ impl Builder {
             return Err(wrong);
         }
         self.finish()?;
+        let is_known = |job: &Job| self.catalogue.get(job.name.as_str()).is_some();
+        debug_assert!(self.jobs.iter().all(is_known), "each job has a handler of its name");
         if self.registry.has_futures() && self.spawner.is_none() {
             let reason = "futures need a spawner, which hands them to the program's runtime".to_owned();
             return Err(Error::Definition { name: "async_handler".to_owned(), reason });
@@ -336,6 +338,7 @@ impl Builder {
     /// Gives jobs the hooks whose handlers may have been defined after them, and checks that what is followed
     /// is there, and that no circle of jobs follow each other.
     fn finish(&mut self) -> Result<(), Error> {
+        assert_eq!(self.jobs.len(), self.notify.len(), "each job says what it wants told");
         for (job, notify) in self.jobs.iter_mut().zip(&self.notify) {
             if !notify.is_empty() {
                 job.hooks = Some(Hooks::new(notify.hook(&self.catalogue)?));

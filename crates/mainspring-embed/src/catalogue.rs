@@ -11,12 +11,15 @@ use std::sync::Arc;
 
 use mainspring_action::body::HandlerBody;
 use mainspring_action::needs;
-use mainspring_job::{Work, WorkerLabel};
+use mainspring_job::{MAX_NAME_CHARS, MAX_WORKER_LABEL_BYTES, Work, WorkerLabel};
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::handler_error::HandlerError;
 use crate::payload::Form;
+
+const _: () =
+    assert!("handler=".len() + MAX_NAME_CHARS <= MAX_WORKER_LABEL_BYTES, "each handler has a label");
 
 /// What is known of a handler without its function.
 #[derive(Clone, Debug)]
@@ -82,6 +85,8 @@ impl Catalogue {
         let of_handlers = self.entries.iter();
         let of_handlers =
             of_handlers.filter_map(|(name, entry)| Some((needs::handler(name)?, entry.version)));
-        of_handlers.chain([(needs::known(needs::HANDLERS), 0)]).collect()
+        let all: Vec<_> = of_handlers.chain([(needs::known(needs::HANDLERS), 0)]).collect();
+        debug_assert_eq!(all.len(), self.entries.len() + 1, "what calls a handler finds its worker");
+        all
     }
 }

@@ -23,6 +23,7 @@ use mainspring_cluster::forwarded_command::{ForwardedCommand, ForwardedReply};
 use mainspring_exec::clock::Moment;
 use mainspring_job::{Command, MAX_BATCH_OPERATIONS, OnceId, Reply, StoreError, Submission};
 use mainspring_postgres::Inbox;
+use mainspring_server::protocol::Request;
 use mainspring_server::server::program_calls::{Answer, CallRefusal};
 
 use crate::document::Document;
@@ -64,9 +65,9 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
         };
         while let Some(ToOwner::Command(command, answer)) = next {
             waiting.extend(Waiting::of(&command, answer));
-            // What is beyond waits in the channel.
             next = (waiting.len() < MAX_BATCH_OPERATIONS).then(|| commands.try_recv().ok()).flatten();
         }
+        debug_assert!(waiting.len() <= MAX_BATCH_OPERATIONS, "the rest waits in the channel");
         if let Some(ToOwner::End) = next {
             return;
         }
@@ -119,7 +120,9 @@ impl Waiting {
 /// A submission as it is left in the inbox, with its id.
 fn left_in_inbox(submission: &Submission) -> String {
     let document = Document { command: Some("submit"), ..Document::of(submission) };
-    serde_json::to_string(&document).expect("texts and numbers are written")
+    let text = serde_json::to_string(&document).expect("texts and numbers are written");
+    debug_assert!(matches!(serde_json::from_str(&text), Ok(Request::Submit(_))), "the owner can read it");
+    text
 }
 
 /// Leaves what is to be left, and answers it.
@@ -214,6 +217,7 @@ fn take_replies(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
 fn give_up(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
     let now = Moment::now();
     for late in waiting.extract_if(.., |waiting| PATIENCE <= now.since(waiting.since)).collect::<Vec<_>>() {
+        debug_assert!(late.id.is_none() || late.may_be_asked, "what has a number was asked for");
         let is_back = match late.id {
             None => !late.may_be_asked,
             // The owner does a submission before it takes it out.

@@ -101,6 +101,7 @@ impl From<Result<Result<(), HandlerError>, Box<dyn Any + Send>>> for HandlerEnd 
                 NextAttempt::ByPolicy => Failure::Other(message),
                 NextAttempt::Never => Failure::Final(message),
                 NextAttempt::After(after) => {
+                    debug_assert!(SHORTEST_WAIT <= after, "each attempt is a record on disk");
                     return HandlerEnd { outcome: Outcome::Returned, again_in: Some(after) };
                 }
             },

@@ -272,6 +272,7 @@ impl Handlers {
         reports: &mut dyn Reports<AttemptKey>,
     ) {
         if self.left.remove(&number) {
+            debug_assert!(!self.under_way.contains_key(&number), "its end was told when it was left");
             return self.pool.regain_one();
         }
         let Some(under_way) = self.forget(number, now) else { return };
@@ -288,6 +289,7 @@ impl Handlers {
 
 fn end(under_way: &UnderWay, ended: HandlerEnd, cause: Option<KillCause>, now: Moment) -> End {
     let HandlerEnd { outcome, again_in } = ended;
+    debug_assert!(again_in.is_none() || outcome == Outcome::Returned, "what is put off is not over");
     End {
         is_success: outcome == Outcome::Succeeded,
         outcome: Some(ExecutorOutcome::Called(outcome)),
@@ -350,6 +352,8 @@ impl Execution for Handlers {
                     }
                 };
                 self.give(began, now, Box::new(task))?;
+                let last = self.waiting.back().map(|(last, _)| *last);
+                debug_assert!(last.is_none_or(|last| last < number), "in the order of their starts");
                 self.waiting.push_back((number, began.monotonic));
                 false
             }

@@ -262,6 +262,7 @@ fn pages<T>(
     loop {
         let limit = (most - found.len()).min(MAX_PAGE);
         let rows = if 0 < limit { page(limit, found.last())? } else { Vec::new() };
+        debug_assert!(rows.len() <= limit, "a store gives no more than is asked for");
         let is_last = rows.len() < MAX_PAGE;
         found.extend(rows);
         if is_last {

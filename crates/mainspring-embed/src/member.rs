@@ -147,6 +147,7 @@ impl Member {
     /// From now on the loop of this caller has the jobs.
     pub(crate) fn owns(&self, caller: Caller) {
         let mut role = self.role();
+        debug_assert!(!matches!(*role, Role::Owns(_)), "one loop at a time has the jobs");
         match &*role {
             // The end came while the loop was made ready.
             Role::Ended => caller.stop(Duration::ZERO),
@@ -175,6 +176,7 @@ impl Member {
         let waits = |role: &mut Role| matches!(role, Role::StandsBy { is_free: false });
         let waited = self.inner.changed.wait_timeout_while(self.role(), wait, waits);
         let (mut role, _) = waited.expect("nothing panics while it holds this lock");
+        debug_assert!(!matches!(*role, Role::Owns(_)), "who has the jobs does not wait for them");
         if let Role::StandsBy { is_free } = &mut *role {
             *is_free = false;
         }

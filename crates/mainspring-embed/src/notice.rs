@@ -15,6 +15,7 @@
 use std::time::Duration;
 
 use mainspring_action::body::{Body, HandlerBody};
+use mainspring_file::hook::MAX_TARGETS;
 use mainspring_job::{Call, Hook, Notice as Told, NoticeKind, Work};
 use serde::{Deserialize, Serialize};
 
@@ -123,6 +124,7 @@ pub(crate) struct JobHook {
 
 impl Hook for JobHook {
     fn calls(&self, told: &Told) -> Vec<Call> {
+        debug_assert!(self.targets.len() <= MAX_TARGETS, "the definition was checked");
         let of_it = self.targets.iter().filter(|target| target.kinds.contains(&told.kind));
         let call = |target: &Target| {
             let payload = serde_json::to_string(&Notice::of(told)).ok()?;

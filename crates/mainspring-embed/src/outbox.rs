@@ -128,13 +128,12 @@ impl Drop for OutboxThread {
 
 /// The identity of a folder of jobs, made with its first outbox. It is on disk before a row bears it.
 fn identity(path: &Path, outbox: &Outbox) -> Result<String, StoreError> {
-    if let Ok(text) = fs::read_to_string(path)
-        && text.len() == 32
-        && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-    {
+    let is_one = |text: &String| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if let Some(text) = fs::read_to_string(path).ok().filter(is_one) {
         return Ok(text);
     }
     let identity = outbox.new_identity()?;
+    assert!(is_one(&identity), "it is found again at the next start");
     let write = || -> io::Result<()> {
         let new = path.with_extension("new");
         let mut file = File::create(&new)?;
@@ -203,6 +202,7 @@ impl Reader {
         // What is not read now is read then.
         self.is_left = true;
         let rows = self.outbox.waiting(self.signal.folder(), MAX_BATCH_OPERATIONS)?;
+        debug_assert!(rows.len() <= MAX_BATCH_OPERATIONS, "no more is read than is asked for");
         let is_full = rows.len() == MAX_BATCH_OPERATIONS;
         let now = Moment::now().wall.to_string();
         let (mut submitted, mut refused, mut promised) = (Vec::new(), Vec::new(), Vec::new());
@@ -295,7 +295,9 @@ fn command_of(row: &OutboxRow, now: &str) -> Result<Submission, String> {
     document.entry("due").or_insert_with(|| Value::String(now.to_owned()));
     let wire: SubmitWire =
         serde_json::from_value(Value::Object(document)).map_err(|error| error.to_string())?;
-    submission(wire).map_err(|error| error.message)
+    let submission = submission(wire).map_err(|error| error.message)?;
+    assert!(submission.key.is_some(), "a row that is read twice is submitted once");
+    Ok(submission)
 }
 
 #[cfg(test)]

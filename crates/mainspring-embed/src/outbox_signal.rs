@@ -83,6 +83,7 @@ impl OutboxSignal {
         let sleeps = |state: &mut State| !state.is_over && (is_soon || state.soon_looks == 0);
         let waited = self.shared.changed.wait_timeout_while(state, wait, sleeps);
         (state, _) = waited.expect("nothing panics while it holds this lock");
+        debug_assert!(state.soon_looks <= SOON_LOOKS, "the other interval is back in a second");
         state.soon_looks = state.soon_looks.saturating_sub(1);
         !state.is_over
     }

@@ -83,6 +83,7 @@ impl Shared {
     /// Makes a thread if there are too few for what is there and there may be another, else has idle ones
     /// look. A busy one looks when it is done.
     fn find_thread(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+        debug_assert!(!state.is_watched || 0 < state.idle_count, "the watcher is idle");
         if state.idle_count < state.wanted() && state.thread_count < state.thread_max {
             let shared = Arc::clone(self);
             match thread::Builder::new().name("handler".to_owned()).spawn(move || work(&shared)) {
@@ -149,7 +150,8 @@ impl Pool {
         let id = state.held.add(at, task);
         let found = self.shared.find_thread(&mut state);
         if found.is_err() {
-            state.held.cancel(id);
+            let task = state.held.cancel(id);
+            debug_assert!(task.is_some(), "what was refused is not done later");
         } else if is_first {
             self.shared.first_changed.notify_one();
         }
@@ -195,6 +197,7 @@ fn work(shared: &Arc<Shared>) {
     loop {
         if state.is_closed || state.thread_max < state.thread_count {
             state.thread_count -= 1;
+            debug_assert!(state.idle_count <= state.thread_count, "a thread that ends is not idle");
             return;
         }
         let now = Moment::now().monotonic;

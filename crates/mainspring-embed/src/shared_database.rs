@@ -241,6 +241,7 @@ impl Tenure {
 
     /// Runs the loop until the lease is lost or the end is asked for.
     fn own(&mut self, owned: OwnerState) -> Result<(), ServerError> {
+        debug_assert!(self.standing.is_none(), "who plans does not answer for another");
         let OwnerState { server, caller, _inbox } = owned;
         self.member.owns(caller);
         server.run()

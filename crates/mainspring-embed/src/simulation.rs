@@ -259,7 +259,9 @@ impl Follow for Simulation {
         }
         state.tell(Input::Command { ticket, command })?;
         let index = state.replies.iter().position(|(of, _)| *of == ticket);
-        Ok(state.replies.swap_remove(index.expect("each command has a reply")).1)
+        let (_, reply) = state.replies.swap_remove(index.expect("each command has a reply"));
+        debug_assert!(state.replies.is_empty(), "each takes its own");
+        Ok(reply)
     }
 }
 
@@ -270,7 +272,10 @@ impl State {
             let outputs = turn(&mut self.planner, &mut self.store, self.lease, self.now, input);
             for output in outputs.map_err(Error::Store)? {
                 match output {
-                    Output::Start(start) => self.starts.push_back(start),
+                    Output::Start(start) => {
+                        debug_assert!(self.starts.len() < CAPACITY, "a worker has a place for what starts");
+                        self.starts.push_back(start);
+                    }
                     Output::Reply { ticket, reply } => self.replies.push((ticket, reply)),
                     Output::Kill { key, attempt, .. } => {
                         // One that has begun returns when it likes.

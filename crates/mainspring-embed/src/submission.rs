@@ -231,6 +231,7 @@ impl<'c, P> Once<'c, P> {
         let period_ns = i128::try_from(period.as_nanos()).unwrap_or(i128::MAX);
         let begin_ns = due.as_nanosecond().div_euclid(period_ns).saturating_mul(period_ns);
         let begin = Timestamp::from_nanosecond(begin_ns).unwrap_or(Timestamp::MIN);
+        debug_assert!(begin <= due, "a period begins before what is due in it");
         Some(format!("{key}@{begin}"))
     }
 

@@ -99,11 +99,14 @@ fn interval(delay: Duration) -> String {
     format!("{} microseconds", delay.as_nanos().div_ceil(1_000))
 }
 
-/// The time as PostgreSQL keeps it: nothing starts early.
+/// The time as PostgreSQL keeps it.
 fn whole_microseconds(due: Timestamp) -> Timestamp {
     let whole =
         due.as_nanosecond().div_euclid(1_000) + i128::from(due.as_nanosecond().rem_euclid(1_000) != 0);
-    Timestamp::from_nanosecond(whole * 1_000).expect("the planner's range is within that of a timestamp")
+    let whole = Timestamp::from_nanosecond(whole * 1_000);
+    let whole = whole.expect("the planner's range is within that of a timestamp");
+    debug_assert!(due <= whole, "nothing starts early");
+    whole
 }
 
 #[cfg(test)]

@@ -199,6 +199,7 @@ impl When {
     /// The timetable of the job of this name, or what is wrong with it.
     pub(crate) fn timetable(&self, name: &JobName) -> Result<Timetable, String> {
         let told = |error: &dyn fmt::Display| error.to_string();
+        debug_assert!(!self.parts.is_empty(), "it is made of a trigger");
         let zone = self.zone()?;
         let trigger = |part: &Part| -> Result<Trigger, String> {
             Ok(match part {

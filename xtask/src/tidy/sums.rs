@@ -91,7 +91,7 @@ const ROWS: [Row; 12] = [
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
-    Row { crates: &["mainspring-embed"], lines: 4_526, goal: 2_600, assertions: 28 },
+    Row { crates: &["mainspring-embed"], lines: 4_518, goal: 2_600, assertions: 100 },
     Row { crates: &["mainspring-cli"], lines: 6_767, goal: 5_600, assertions: 74 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
