@@ -95,6 +95,17 @@ impl Client {
         Ok(Client { channel, last_id: 0 })
     }
 
+    /// The same, and gives the server so long for each whole answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub fn connect_within(address: &Address, wait: Duration) -> Result<Client, Error> {
+        let mut client = Client::connect(address)?;
+        client.answers_within(wait);
+        Ok(client)
+    }
+
     /// Gives the server so long for each whole answer from now on.
     pub fn answers_within(&mut self, wait: Duration) {
         match &mut self.channel {
@@ -109,18 +120,9 @@ impl Client {
     ///
     /// When the connection breaks off, and the server's own errors as [`Error::Refused`].
     pub fn ask(&mut self, request: Request) -> Result<Response, Error> {
-        self.ask_with(request, None)
-    }
-
-    /// The same with a comment, which is kept with a change.
-    ///
-    /// # Errors
-    ///
-    /// As [`ask`](Self::ask).
-    pub fn ask_with(&mut self, request: Request, comment: Option<String>) -> Result<Response, Error> {
         self.last_id += 1;
         let answers = request.row().answers;
-        let asked = IdentifiedRequest { id: self.last_id, actor: None, comment, request };
+        let asked = IdentifiedRequest { id: self.last_id, actor: None, comment: None, request };
         let text = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
         let sent = match &mut self.channel {
             Channel::Socket(socket) => socket.send(&text),

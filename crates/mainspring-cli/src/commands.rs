@@ -11,6 +11,7 @@ use crate::cli::Command;
 use mainspring_host::lent_group::LentGroup;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::protocol::Request;
 
 mod answers;
 mod apply;
@@ -75,7 +76,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Dead(command) => changes::dead(command),
         Command::Apply(args) => apply::apply(&args),
         Command::Export(args) => views::export(&args),
-        Command::Status(args) => views::status(&args),
+        Command::Status(args) => answers::ask(&args, Request::Status),
         #[cfg(feature = "web")]
         Command::Open(args) => listen::open(&args),
         #[cfg(feature = "web")]

@@ -183,18 +183,9 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     }
     let row = |run: &RunWire| {
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
-        let started = near(run.started, view);
+        let (name, state, started) = (run.run.to_string(), run.state.to_string(), near(run.started, view));
         let (server, action) = (run.server_text(), run.action.clone().unwrap_or_default());
-        vec![
-            run.run.to_string(),
-            run.state.to_string(),
-            started,
-            took(run),
-            attempt,
-            why(run),
-            server,
-            action,
-        ]
+        vec![name, state, started, took(run), attempt, why(run), server, action]
     };
     let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
     let columns = [
@@ -234,14 +225,8 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
 }
 
 fn took(run: &RunWire) -> String {
-    let took = run.started.zip(run.ended);
-    took.map_or_else(
-        || "-".to_owned(),
-        |(started, ended)| {
-            let ms = ended.as_millisecond() - started.as_millisecond();
-            length(u64::try_from(ms).unwrap_or(0))
-        },
-    )
+    let Some((started, ended)) = run.started.zip(run.ended) else { return "-".to_owned() };
+    length(u64::try_from(ended.as_millisecond() - started.as_millisecond()).unwrap_or(0))
 }
 
 fn status_text(status: &StatusWire, view: &View) -> String {

@@ -66,7 +66,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
     };
     let now = Moment::now().wall;
     let mut findings = vec![directory(&data), zone(), set_clock(now)];
-    let told = connected(&address).and_then(|mut client| {
+    let told = Client::connect_within(&address, ANSWER_WAIT).and_then(|mut client| {
         let (status, health) = ask(&mut client)?;
         Ok((status, health, recounted(&mut client)))
     });
@@ -90,7 +90,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
 
 /// Asks a server how it is, and nothing else: what a container's or a load balancer's health check wants.
 pub(super) fn health(args: &AskArgs) -> Result<Exit, Error> {
-    let (status, health) = ask(&mut connected(&args.server.address())?)?;
+    let (status, health) = ask(&mut Client::connect_within(&args.server.address(), ANSWER_WAIT)?)?;
     let mut findings = diagnosis::of_server(&status, &health, Moment::now().wall);
     if !args.json {
         findings.retain(|finding| finding.level != Level::Ok);
@@ -125,7 +125,7 @@ fn unanswered(error: &Error) -> Finding {
 
 /// Looks at a server of another machine, which says what it knows of itself.
 fn elsewhere(args: &AskArgs, address: &Address) -> Result<Exit, Error> {
-    let (status, health) = ask(&mut connected(address)?)?;
+    let (status, health) = ask(&mut Client::connect_within(address, ANSWER_WAIT)?)?;
     report(args, "server", diagnosis::of_server(&status, &health, Moment::now().wall))
 }
 
@@ -192,12 +192,6 @@ fn set_clock(now: Timestamp) -> Finding {
         true => Finding::bad("clock", format!("{now:.0}: it is not set"), "set it, or start a time service"),
         false => Finding::ok("clock", format!("{now:.0}")),
     }
-}
-
-fn connected(address: &Address) -> Result<Client, Error> {
-    let mut client = Client::connect(address)?;
-    client.answers_within(ANSWER_WAIT);
-    Ok(client)
 }
 
 /// What only the server knows.

@@ -68,7 +68,7 @@ pub(super) fn top(args: &TopArgs) -> Result<Exit, Error> {
     }
     let address = args.server.address();
     // What is wrong from the start is said where it can be read.
-    let client = connect(&address)?;
+    let client = Client::connect_within(&address, ANSWER_WAIT)?;
     let setup = |source| Error::Setup { what: "the terminal", source };
     let signals = Signals::register().map_err(setup)?;
     let raw = Raw::take().map_err(setup)?;
@@ -76,12 +76,6 @@ pub(super) fn top(args: &TopArgs) -> Result<Exit, Error> {
     let mut top = Top { address, client: Some(client), board: Board::new(zone), frame: Frame::default() };
     top.turn(&raw, &signals).map_err(setup)?;
     Ok(Exit::Ok)
-}
-
-fn connect(address: &Address) -> Result<Client, Error> {
-    let mut client = Client::connect(address)?;
-    client.answers_within(ANSWER_WAIT);
-    Ok(client)
 }
 
 /// The streams on which signals arrive.
@@ -211,7 +205,7 @@ impl Top {
     fn ask(&mut self, request: Request) -> Result<Response, Error> {
         let mut client = match self.client.take() {
             Some(client) => client,
-            None => connect(&self.address)?,
+            None => Client::connect_within(&self.address, ANSWER_WAIT)?,
         };
         let answer = client.ask(request);
         // What the server refuses is an answer; after anything else the connection is of no use.

@@ -1,5 +1,4 @@
-//! The commands that only look: `list`, `show`, `history`, `audit`, `status`, `export`. `logs` has a file of
-//! its own.
+//! The commands that only look: `list`, `show`, `history`, `audit`, `export`. `logs` has a file of its own.
 //!
 //! Cost: one connection, and one request per [`MAX_ROWS`] rows.
 //!
@@ -7,12 +6,12 @@
 
 use std::io::{self, Write};
 
-use super::answers::{QuerySource, ask, jobs_text, show};
+use super::answers::{QuerySource, jobs_text, show};
 use super::progress::Progress;
 use super::upcoming::{defined, upcoming};
 use super::value_text::View;
 use super::{beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_or_system};
-use crate::cli::serve::{AskArgs, ExportArgs};
+use crate::cli::serve::ExportArgs;
 use crate::cli::value;
 use crate::cli::views::{AuditArgs, HistoryArgs, JobArgs, ListArgs};
 use crate::wire::{ListDocument, ListedJobs};
@@ -102,10 +101,6 @@ pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
         print(&times.map(text).collect::<String>())?;
     }
     Ok(exit)
-}
-
-pub(super) fn status(args: &AskArgs) -> Result<Exit, Error> {
-    ask(args, Request::Status)
 }
 
 pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
