@@ -92,7 +92,7 @@ const ROWS: [Row; 12] = [
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
     Row { crates: &["mainspring-embed"], lines: 4_518, goal: 2_600, assertions: 100 },
-    Row { crates: &["mainspring-cli"], lines: 6_767, goal: 5_600, assertions: 74 },
+    Row { crates: &["mainspring-cli"], lines: 6_766, goal: 5_600, assertions: 100 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.

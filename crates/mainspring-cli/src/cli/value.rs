@@ -30,6 +30,9 @@ pub const MAX_DURATION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 const DAY_SECONDS: u64 = 24 * 60 * 60;
 
+const _: () = assert!(MAX_GRACE.as_secs() == 24 * 3_600, "`24h` is told as the longest");
+const _: () = assert!(MAX_DURATION.as_secs() == 8_784 * 3_600, "`366d`, `8784h` is told as the longest");
+
 pub(super) fn parse_zone(text: &str) -> Result<TimeZone, String> {
     let unknown = |_| "names are those of the IANA database, such as Europe/Berlin or UTC".to_owned();
     TimeZone::get(text).map_err(unknown)
@@ -125,7 +128,9 @@ impl Moment {
                 if now < at {
                     return Ok(at);
                 }
-                Ok(today.tomorrow()?.to_datetime(*time).to_zoned(zone.clone())?.timestamp())
+                let at = today.tomorrow()?.to_datetime(*time).to_zoned(zone.clone())?.timestamp();
+                debug_assert!(now < at, "the next time that the clocks show it");
+                Ok(at)
             }
         }
     }

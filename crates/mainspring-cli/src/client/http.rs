@@ -91,6 +91,7 @@ pub fn parse_url(text: &str) -> Result<String, String> {
 
 impl Http {
     pub(super) fn new(site: &Site) -> Result<Http, Error> {
+        debug_assert!(site.url.ends_with('/'), "a path is put behind it");
         let token = read_token(&site.token_file)?;
         let uri: Uri = site.url.parse().map_err(|_| Error::Usage(format!("{} is no address", site.url)))?;
         let is_local = matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));

@@ -74,6 +74,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
         files.into_iter().partition(|file: &Claimant| seen.insert(file.job_source.clone()));
     settle_all(&mut firsts);
     let unknown = unknown(&firsts, |_| false);
+    debug_assert!(unknown.iter().all(|(index, _)| *index < firsts.len()), "they are of these files");
     let mut documents = Vec::new();
     for (index, file) in firsts.into_iter().chain(others).enumerate() {
         let of_file = unknown.iter().filter(|(of, _)| *of == index).map(|(_, warning)| warning.clone());
@@ -189,6 +190,8 @@ impl Findings {
         warnings.truncate(MAX_SHOWN_PROBLEMS.saturating_sub(problems.len()));
         let unkept_count = unkept_count + found_count - warnings.len();
         problems.extend(warnings);
+        let all_count = problem_count + found_count;
+        debug_assert_eq!(problems.len() + unkept_count, all_count, "each is told or counted");
         problems.sort_by_key(|problem| problem.line_number);
         let name = source.name().to_owned();
         Findings { name, job_count: jobs.len(), problem_count, warning_count, problems, unkept_count }
@@ -272,7 +275,10 @@ fn nothing_left(timetable: &Timetable, from: Timestamp) -> Option<String> {
     for _ in 0..MAX_SEARCHES {
         match timetable.next_after(after) {
             Next::At(_) => return None,
-            Next::NotBefore(moment) => after = moment,
+            Next::NotBefore(moment) => {
+                debug_assert!(after < moment, "the search goes on");
+                after = moment;
+            }
             Next::Never => {
                 // Without exclusions it may be past, which is told in other words.
                 let all = timetable.clone().without(Vec::new()).ok()?;

@@ -130,6 +130,7 @@ fn elsewhere(args: &AskArgs, address: &Address) -> Result<Exit, Error> {
 }
 
 fn report(args: &AskArgs, asked: &'static str, findings: Vec<Finding>) -> Result<Exit, Error> {
+    debug_assert!(!findings.is_empty(), "what was not looked at is not well");
     let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     let report = Report { asked, level, findings };
     if args.json {

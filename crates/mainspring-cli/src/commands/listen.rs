@@ -28,6 +28,7 @@ use mainspring_server::log::Style;
 use mainspring_server::message::say;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
 use mainspring_server::server::listener::Listener;
+use mainspring_server::server::login_codes::CODE_LIFE;
 use mainspring_server::server::standby::note;
 use mainspring_web::event_stream::BEAT;
 use mainspring_web::listen::{Serving, Sockets};
@@ -40,6 +41,7 @@ use mainspring_web::tokens::{self, TOKEN_BYTES, Tokens};
 const _: () =
     assert!(2 * BEAT.as_secs() < SILENCE.as_secs(), "a server that lives says so before it is given up");
 const _: () = assert!(2 * TOKEN_BYTES < MAX_TOKEN_BYTES as usize, "a token of ours is read");
+const _: () = assert!(CODE_LIFE.as_secs() == 60, "`open` says a minute");
 
 /// What serves beside the loop, if anything does.
 #[derive(Default)]
@@ -160,7 +162,7 @@ pub(super) fn open(args: &OpenArgs) -> Result<Exit, Error> {
     let Response::LoginCode(LoginWire { code, addresses }) = answer else { return Ok(Exit::Failed) };
     let address = page_address(addresses.first().map_or("", String::as_str), &code)?;
     if args.ask.json {
-        print_json(&OpenedAddress { address: &address, good_for_seconds: 60 })?;
+        print_json(&OpenedAddress { address: &address, good_for_seconds: CODE_LIFE.as_secs() })?;
         return Ok(Exit::Ok);
     }
     if args.print || address.starts_with('#') || !starts_browser(&address) {
@@ -193,7 +195,7 @@ fn page_address(page: &str, code: &str) -> Result<String, Error> {
 #[derive(Serialize)]
 struct OpenedAddress<'o> {
     address: &'o str,
-    good_for_seconds: u32,
+    good_for_seconds: u64,
 }
 
 /// Starts the browser of the desktop, where there is one. As root it does not: for a moment other users of

@@ -130,6 +130,7 @@ impl Tail {
 
     /// How many lines are kept. One whose end is not written yet is one too, as tail(1) has it.
     fn line_count(&self) -> usize {
+        debug_assert!(self.whole_count <= self.kept.len(), "what ends a line is kept");
         self.whole_count + usize::from(self.kept.back().is_some_and(|last| last.goes_on))
     }
 }

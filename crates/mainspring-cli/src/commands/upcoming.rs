@@ -64,6 +64,7 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
     let is_wanted = |found: &Upcoming| args.until.is_none_or(|until| found.unwrap_or_else(|at| at) <= until);
     let mut wanted = upcoming(&timetable, from).take_while(is_wanted);
     let found: Vec<Upcoming> = wanted.by_ref().take(args.count.unwrap_or(default) as usize).collect();
+    debug_assert!(found.iter().rev().skip(1).all(Result::is_ok), "a search that is given up is the last");
     let text = |time: Timestamp| rfc3339(&time.to_zoned(zone.clone()));
     let times: Vec<String> = found.iter().flatten().map(|time| text(*time)).collect();
     let cut = match found.last() {
@@ -97,7 +98,10 @@ pub(super) fn upcoming(timetable: &Timetable, from: Timestamp) -> impl Iterator<
                     after = Some(time);
                     return Some(Ok(time));
                 }
-                Next::NotBefore(time) => moment = time,
+                Next::NotBefore(time) => {
+                    debug_assert!(moment < time, "the search goes on");
+                    moment = time;
+                }
                 Next::Never => return None,
             }
         }

@@ -96,6 +96,7 @@ impl Document {
     pub fn new(scenario: &Scenario, outcome: &Outcome, zone: &TimeZone) -> Document {
         let show = |time| show(time, zone);
         let minute = |peak: &Peak| MinuteWire { minute: show(peak.time), start_count: peak.count };
+        assert_eq!(scenario.jobs.len(), outcome.totals.len(), "each job has its total");
         let jobs = scenario.jobs.iter().zip(&outcome.totals);
         let most = outcome.most_at_once;
         Document {

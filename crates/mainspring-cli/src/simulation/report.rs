@@ -89,6 +89,7 @@ impl Report<'_> {
 
     fn totals(&self) -> String {
         let mut rows = vec![HEADS.map(str::to_owned)];
+        assert_eq!(self.scenario.jobs.len(), self.outcome.totals.len(), "each job has its total");
         let jobs = self.scenario.jobs.iter().zip(&self.outcome.totals);
         rows.extend(jobs.map(|(simulated, total)| self.row(simulated.job.name.as_str(), total)));
         let (from, end) = (self.show(self.scenario.from), self.show(self.outcome.end));

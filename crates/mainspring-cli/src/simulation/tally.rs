@@ -187,6 +187,8 @@ impl Tally {
         assert_eq!(counted, self.outcome.start_count, "every start is one of a job");
         assert!(self.outcome.start_count <= self.outcome.event_count);
         assert!(self.outcome.busiest.is_sorted_by(|one, next| next.count <= one.count));
+        assert!(self.outcome.busiest.first().is_none_or(|most| most.count <= counted));
+        assert!(self.outcome.most_at_once.is_none_or(|most| most.count <= counted), "what runs has started");
         Outcome { end, ..self.outcome }
     }
 }

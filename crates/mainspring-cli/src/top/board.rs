@@ -432,9 +432,9 @@ impl Board {
         if rows.is_empty() {
             return vec![String::new(), cut(self.nothing(), screen.width)];
         }
-        // Both have the same widths, and the selected row has one colour.
-        let (coloured, plain) =
-            (table(&header, &rows, screen), table(&header, &rows, Screen { has_colours: false, ..screen }));
+        let plain = table(&header, &rows, Screen { has_colours: false, ..screen });
+        let coloured = table(&header, &rows, screen);
+        debug_assert_eq!(coloured.lines().count(), plain.lines().count(), "both have the same rows");
         let selected = self.selected - self.first + 1;
         let line = |(index, (coloured, plain)): (usize, (&str, &str))| match index == selected {
             true => {
