@@ -76,7 +76,7 @@ impl<F: FnOnce(HandlerEnd) + Unpin> Future for GuardedRun<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        debug_assert_eq!(self.future.is_some(), self.tell.is_some(), "what goes on has not told its end");
+        debug_assert_eq!(self.future.is_some(), self.tell.is_some(), "what continues has not told its end");
         self.run.stop().watch(context.waker());
         if self.run.stop().is_to_be_dropped() {
             self.end(Outcome::Killed.into());

@@ -116,7 +116,7 @@ pub fn recall(loaded: &mut LoadedFile, known: &mut Vec<KnownJob>, alike: Likenes
             let likeness = Content::of(&placed.job).and_then(|content| content.likeness(comparison));
             if let Some(name) = likeness.and_then(|likeness| free.get_mut(&likeness)?.pop_front()) {
                 let is_new = found.insert(name.clone());
-                debug_assert!(is_new, "a known job goes on in one entry");
+                debug_assert!(is_new, "a known job continues in one entry");
                 give(placed, name);
             }
         }
