@@ -175,8 +175,9 @@ impl PingTarget {
         };
         let has_code = form.path.contains("{code}") || form.query.contains("{code}");
         debug_assert!(!has_code || !code.is_empty(), "what stands for an exit code says something");
-        let url = joined(&self.url, &filled(form.path), &filled(form.query));
-        debug_assert!(!url.contains('{'), "what is sent later finds no variable in it");
+        let (path, query) = (filled(form.path), filled(form.query));
+        debug_assert!(!path.contains('{') && !query.contains('{'), "each variable of a form has its value");
+        let url = joined(&self.url, &path, &query);
         let output_of = Some(facts.run.clone()).filter(|_| event != PingEvent::Start);
         let body = match event {
             _ if !has_body(service.method) => "",
