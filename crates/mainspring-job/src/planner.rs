@@ -108,18 +108,12 @@ use quarantine::Quarantine;
 use schedule_queue::ScheduleQueue;
 use silences::Silences;
 
-#[doc(inline)]
 pub use admission_queue::Load;
-#[doc(inline)]
 pub use command::MAX_WAITING_REQUESTS;
-#[doc(inline)]
 pub use followers::MAX_FOLLOWERS;
-#[doc(inline)]
 pub use hold::Hold;
 pub use holds::HoldRows;
-#[doc(inline)]
 pub use limits::Limits;
-#[doc(inline)]
 pub use preview::{MAX_BACKFILL_RUNS, preview, rewind_preview};
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 pub use unserved::UNSERVED_PATIENCE;
@@ -251,9 +245,7 @@ impl Planner {
         self.lookahead.tell(self.ahead_of(now));
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
-            Input::Restore { jobs, former, runs, paused } => {
-                self.restore(now, jobs, former, runs, paused);
-            }
+            Input::Restore { jobs, former, runs, paused } => self.restore(now, jobs, former, runs, paused),
             Input::Heard { job, at } => self.silences.hear(&job, at),
             Input::Worker(event) => self.worker(now, event),
             Input::Begin { takeover } => self.begin(now, takeover),
@@ -323,7 +315,7 @@ impl Planner {
         let once = self.lookahead.next_due(self.limits.lead).filter(|_| self.has_room());
         let load = self.lookahead.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
-        let crowded = (self.jobs.has_crowded() && self.has_room()).then_some(Timestamp::MIN);
+        let crowded = self.has_room_in_line().then_some(Timestamp::MIN);
         let of_runs = [self.runs.slots.next_overdue(), self.runs.slots.next_opening()];
         let others = [self.schedule_queue.next_due(), once, load, probation, crowded];
         others.into_iter().chain(of_runs).flatten().min()

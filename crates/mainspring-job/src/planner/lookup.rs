@@ -55,12 +55,12 @@ impl Planner {
 
     /// The batches for which a run waits.
     pub fn awaited_batches(&self) -> impl Iterator<Item = &JobName> {
-        self.runs.awaited_batches()
+        self.runs.batches.awaited()
     }
 
     /// Whether what is due waits for room for another open run.
     pub fn has_crowded(&self) -> bool {
-        self.jobs.has_crowded() || !self.has_room()
+        self.jobs.first_crowded().is_some() || !self.has_room()
     }
 
     /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was

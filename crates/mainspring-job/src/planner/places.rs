@@ -56,6 +56,14 @@ impl Planner {
         }
     }
 
+    /// Whether there is room for the job that came first in line: for its run at each of its places. With
+    /// room for some of them it would leave the line for nothing.
+    pub(super) fn has_room_in_line(&self) -> bool {
+        let Some(name) = self.jobs.first_crowded() else { return false };
+        let place_count = self.jobs.definition(name).map_or(0, |job| self.places(&job.work).len());
+        place_count.max(1) <= self.room()
+    }
+
     /// The key of the run that one time has at a place.
     pub(super) fn key_at(&mut self, job: &JobName, nominal: Timestamp, place: Place) -> RunKey {
         let Some(series) = place.map(series) else { return RunKey::new(job.clone(), nominal) };

@@ -14,7 +14,6 @@ use super::Planner;
 use super::clock_watch::{NOTED_STEP, StepBack};
 use super::schedule_queue::Item;
 use crate::input::Scope;
-use crate::name::JobName;
 use crate::output::{Note, Output};
 use crate::run::{Cause, RunKey};
 
@@ -36,7 +35,9 @@ impl Planner {
             if self.ledger.is_full() {
                 break;
             }
-            if let Some(name) = self.pop_crowded() {
+            if self.has_room_in_line()
+                && let Some(name) = self.jobs.pop_crowded()
+            {
                 self.job_due(now, &name);
             } else {
                 match self.schedule_queue.pop_due(now) {
@@ -49,11 +50,6 @@ impl Planner {
             self.ledger.end_unit();
         }
         self.fire_from_lookahead(now);
-    }
-
-    /// A job that had to wait for room, if there is room now.
-    fn pop_crowded(&mut self) -> Option<JobName> {
-        if self.has_room() { self.jobs.pop_crowded() } else { None }
     }
 
     /// A scheduled run's time has come.

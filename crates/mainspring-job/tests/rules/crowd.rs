@@ -1,6 +1,7 @@
 //! Crowds: much that is due at once is planned in portions, and what finds no room is not called what it is
 //! not.
 
+use super::workers::limited_pool;
 use super::*;
 
 /// So many jobs of each minute, none of whose occurrences may be left out.
@@ -56,4 +57,26 @@ fn what_finds_no_room_waits_for_it_and_is_then_judged_by_the_misfire_rule() {
     }
     let first = shell.runs("none").remove(0);
     assert_eq!((first.state, first.why().as_str()), (RunState::Missed, "too many runs were open"));
+}
+
+#[test]
+fn a_job_of_each_worker_stays_in_line_until_there_is_room_for_all_its_runs() {
+    let mut limits = Limits::default();
+    limits.max_open = 3;
+    let jobs = vec![job("a", "0 * * * *", "on=all overlap=allow"), job("b", "0 * * * *", "overlap=allow")];
+    let mut shell = limited_pool(jobs, &[5, 5], limits);
+    shell.live("2026-01-01T02:00:00Z");
+    assert_eq!((shell.states("a"), shell.states("b")), ("running running".into(), "running".into()));
+    assert_eq!(shell.holds(&name("a")), [Hold::NoRoom]);
+    shell.end(2, Outcome::Succeeded);
+    shell.live("2026-01-01T02:00:01Z");
+    assert_eq!(shell.holds(&name("a")), [Hold::NoRoom], "there is room for one of its two runs");
+    shell.end(0, Outcome::Succeeded);
+    shell.live("2026-01-01T02:00:02Z");
+    assert_eq!(shell.states("a"), "succeeded running running running");
+    assert_eq!(shell.states("b"), "succeeded", "it came second");
+    shell.end(1, Outcome::Succeeded);
+    shell.live("2026-01-01T02:00:03Z");
+    assert_eq!(shell.states("b"), "succeeded running");
+    shell.planner.check();
 }

@@ -11,7 +11,11 @@ pub(super) fn worker(id: u64, capacity: usize, labels: &[&str]) -> Worker {
 /// Workers with ids from 101 on that carry out processes, each with so many places; the planner's server
 /// carries out nothing.
 pub(super) fn pool(jobs: Vec<Job>, capacities: &[usize]) -> Shell {
-    let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+    limited_pool(jobs, capacities, Limits::default())
+}
+
+pub(super) fn limited_pool(jobs: Vec<Job>, capacities: &[usize], limits: Limits) -> Shell {
+    let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, Vec::new(), limits);
     shell.executes = |_| false;
     let mut shell = shell.of_capacity(0);
     shell.others =

@@ -14,6 +14,7 @@ impl Jobs {
         if !look.was_crowded {
             self.crowded.push_back(name.clone());
         }
+        debug_assert!(self.crowded.contains(name), "what waits for room is in line for it");
         if let Some(tracked) = self.known.get_mut(name) {
             tracked.is_crowded = true;
         }
@@ -24,12 +25,12 @@ impl Jobs {
         self.known.get(name).is_some_and(|tracked| tracked.is_crowded)
     }
 
-    /// Whether a job waits for room.
-    pub(in super::super) fn has_crowded(&self) -> bool {
-        !self.crowded.is_empty()
+    /// The job that came first in the line for room.
+    pub(in super::super) fn first_crowded(&self) -> Option<&JobName> {
+        self.crowded.front()
     }
 
-    /// Takes the job out of the line for room that came first.
+    /// Takes that job out of the line.
     pub(in super::super) fn pop_crowded(&mut self) -> Option<JobName> {
         self.crowded.pop_front()
     }
