@@ -136,7 +136,6 @@ mod serde;
 pub use jiff;
 pub use mainspring_cron as cron;
 
-#[doc(inline)]
 pub use absence::{Absence, MAX_ABSENCE};
 #[doc(inline)]
 pub use audit::{Audit, AuditQuery, AuditRow, MAX_AUDIT_ROWS, MAX_NOTE_BYTES};
@@ -162,7 +161,6 @@ pub use operation::{Answer, Assignment, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED,
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 #[doc(inline)]
 pub use output::{ApplyReport, Note, Output, Reply, Start};
-#[doc(inline)]
 #[doc(inline)]
 pub use planner::{
     Hold, HoldRows, Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION,
@@ -200,7 +198,6 @@ pub use timetable::{
 };
 #[doc(inline)]
 pub use trigger::{After, Ending, Rule, Trigger};
-#[doc(inline)]
 pub use turn::turn;
 #[doc(inline)]
 pub use work::{Action, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};

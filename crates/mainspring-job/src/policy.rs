@@ -28,9 +28,7 @@ pub use overlap::{MAX_QUEUED_RUNS, Overlap};
 pub use retention::{MAX_KEPT_RUNS, Retention};
 #[doc(inline)]
 pub use retry::{MAX_RETRIES, Retry, RetryOn};
-#[doc(inline)]
 pub use selector::{MAX_SELECTOR_LABELS, WorkerSelector};
-#[doc(inline)]
 pub use text::PolicyError;
 #[doc(inline)]
 pub use timeout::{Kill, MAX_KILL_GRACE, Signal, Timeout};
@@ -198,8 +196,7 @@ const KEYS: [PolicyKey; 11] = [
         default: "0s",
         says: "how much later than its nominal time a run may start",
         set: |policies, text| {
-            policies.jitter = text::duration("jitter", text, MAX_JITTER)?;
-            Ok(())
+            text::duration("jitter", text, MAX_JITTER).map(|jitter| policies.jitter = jitter)
         },
         text: |policies, usual| {
             differing(&policies.jitter, &usual.jitter, |jitter| text::duration_text(*jitter))

@@ -81,17 +81,11 @@ mod outputs;
 mod owner;
 mod query;
 
-#[doc(inline)]
 pub use deadlines::{LEASE_MARGIN, LeaseAge, LeaseDeadlines};
-#[doc(inline)]
 pub use error::StoreError;
-#[doc(inline)]
 pub use memory::MemoryStore;
-#[doc(inline)]
 pub use outputs::{KeptOutput, MAX_KEPT_ATTEMPTS, MAX_KEPT_OUTPUT_BYTES, RunPhase};
-#[doc(inline)]
 pub use owner::Owner;
-#[doc(inline)]
 pub use query::{Counts, Cursor, Order, Query, Spread, Stats};
 
 /// The most rows in one answer.

@@ -22,7 +22,8 @@ use std::fmt;
 use jiff::Timestamp;
 use mainspring_cron::{Expression, Schedule};
 
-use crate::exclusion::{Exclusion, INSTANT, before};
+pub(crate) use crate::exclusion::before;
+use crate::exclusion::{Exclusion, INSTANT};
 use crate::trigger::{After, Trigger, identity_of, zone_text};
 
 /// The most triggers of a job.
@@ -214,7 +215,9 @@ impl Timetable {
     pub fn stretch_in(&self, after: Timestamp, up_to: Timestamp) -> Option<(Timestamp, Timestamp)> {
         let first = self.first_in(after, up_to)?;
         let end = up_to.checked_add(INSTANT).unwrap_or(Timestamp::MAX);
-        Some((first, self.prev_before(end, before(first)).unwrap_or(first)))
+        let last = self.prev_before(end, before(first)).unwrap_or(first);
+        debug_assert!(first <= last && last <= up_to, "a stretch is within what was asked for");
+        Some((first, last))
     }
 
     /// The last occurrence strictly before a moment and after `floor`, however much of it is excluded.

@@ -75,6 +75,7 @@ impl AdmissionQueue {
 
     /// An admitted run starts.
     pub(super) fn begin(&mut self) {
+        debug_assert!(self.running_count < self.active.len(), "what starts was admitted");
         self.running_count += 1;
     }
 
@@ -127,7 +128,8 @@ impl AdmissionQueue {
         if live.run.cause == Cause::CatchUp {
             self.catching_up = Some(key.clone());
         }
-        self.active.insert(key);
+        let is_new = self.active.insert(key);
+        debug_assert!(is_new, "a run is admitted once");
     }
 
     /// A run leaves, admitted or not.

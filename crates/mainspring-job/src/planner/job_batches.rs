@@ -148,6 +148,7 @@ impl JobBatches {
             waiting += usize::from(self.holds(live));
         }
         assert_eq!(open, self.open, "the open runs of a batch are counted");
+        assert!(self.awaited.values().all(|it| !it.runs.is_empty()), "the store is asked for what waits");
         let awaiting: usize = self.awaited.values().map(|awaited| awaited.runs.len()).sum();
         assert_eq!(awaiting, waiting, "what waits for a batch is open");
     }

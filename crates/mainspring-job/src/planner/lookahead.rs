@@ -198,7 +198,8 @@ impl Lookahead {
     /// A submission is on disk that is due.
     pub(super) fn arrive(&mut self, once: Once, limits: &Limits) {
         if self.arrived.len() < limits.page {
-            self.arrived.insert(once.id, once);
+            let replaced = self.arrived.insert(once.id, once);
+            debug_assert!(replaced.is_none(), "a submission comes on disk once");
         } else {
             self.submitted(once.id, limits);
         }
@@ -341,6 +342,7 @@ impl Lookahead {
 
     /// A job fires: the next record of this run is that.
     pub(super) fn begin_firing(&mut self, key: RunKey, id: OnceId) {
+        debug_assert!(self.firing.is_none(), "one is recorded before the next fires");
         self.firing = Some((key, id));
     }
 

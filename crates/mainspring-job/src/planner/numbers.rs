@@ -55,6 +55,7 @@ pub(super) struct Numbers {
 impl Numbers {
     /// The fence of what starts by the batch of this number.
     pub(super) fn fence(epoch: u64, batch_number: u64) -> u64 {
+        debug_assert_eq!(batch_number >> NUMBER_BITS, 0, "the fences of an epoch do not reach the next");
         (epoch << NUMBER_BITS) + batch_number
     }
 

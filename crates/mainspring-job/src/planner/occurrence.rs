@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::open_runs::lane;
 use super::places::Place;
@@ -21,9 +21,7 @@ use crate::policy::{CatchUp, MAX_CATCH_UP_RUNS, Overlap};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::timetable::Timetable;
-
-const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
+use crate::timetable::{Timetable, before};
 
 const _: () = assert!((MAX_CATCH_UP_RUNS as usize) < MAX_BATCH_OPERATIONS, "a gap is caught up in one batch");
 
@@ -68,6 +66,7 @@ impl Plan {
         }
         self.on_time = None;
         self.last = self.missed.last().map_or(last_run, |(_, to)| last_run.max(*to));
+        debug_assert!(self.run_count() <= count, "no more is planned than there is room for");
         self
     }
 }
@@ -243,18 +242,14 @@ impl Planner {
     }
 }
 
-fn before(moment: Timestamp) -> Timestamp {
-    moment.checked_sub(INSTANT).unwrap_or(Timestamp::MIN)
-}
-
 /// How old an occurrence is; nothing for one in the future.
 fn age(now: Timestamp, nominal: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(nominal)).unwrap_or_default()
 }
 
-/// The table of `policy/misfire.rs`. `first` is the first occurrence after the watermark, and not after
-/// `now`.
+/// The table of `policy/misfire.rs`. `first` is the first occurrence after the watermark.
 fn plan(job: &Job, first: Timestamp, now: Timestamp) -> Plan {
+    debug_assert!(first <= now, "what is planned has passed");
     let (timetable, misfire) = (&job.timetable, &job.work.policies.misfire);
     let (_, last) = timetable.stretch_in(before(first), now).unwrap_or((first, first));
     let on_time = Some(last).filter(|&last| age(now, last) <= misfire.grace);
@@ -287,6 +282,7 @@ fn plan(job: &Job, first: Timestamp, now: Timestamp) -> Plan {
             found
         }
     };
+    debug_assert!(made_good.is_sorted_by(|a, b| a < b), "catch-up runs are in order, and one of each time");
     let missed = gaps(timetable, (first, last_misfired), &made_good);
     Plan { made_good, on_time, missed, last }
 }

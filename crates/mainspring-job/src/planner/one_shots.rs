@@ -95,14 +95,14 @@ impl Planner {
 
     /// Asks of batches that are waited for whether a one-shot job is pending.
     pub(super) fn check_batches(&mut self) {
-        for batch in self.runs.batches().take_questions() {
+        for batch in self.runs.batches.take_questions() {
             self.ledger.perform(Output::CheckBatch { batch });
         }
     }
 
     /// The store said so of a batch.
     pub(super) fn batch_checked(&mut self, batch: &JobName, is_pending: Option<bool>) {
-        for run in self.runs.batches().answer(batch, is_pending) {
+        for run in self.runs.batches.answer(batch, is_pending) {
             self.promote(&run.job);
         }
     }
@@ -121,7 +121,7 @@ impl Planner {
     pub(super) fn fire(&mut self, now: Timestamp, once: &Once) {
         let mut run = once.run(RunState::Scheduled, once.id.due, now);
         if let Some(batch) = &once.work.policies.batch {
-            self.runs.batches().change(batch);
+            self.runs.batches.change(batch);
         }
         if self.runs.is_open(&run.key) {
             // A job of that name came later and ran at the very same time: the store will say so and drop the

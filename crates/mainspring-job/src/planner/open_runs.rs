@@ -61,7 +61,8 @@ pub(super) struct OpenRuns {
     /// Each with a run that is queued or running.
     queues: BTreeMap<Lane, AdmissionQueue>,
     pub(super) slots: RunSlots,
-    batches: JobBatches,
+    /// The batches that runs may be in.
+    pub(super) batches: JobBatches,
     /// Runs that the next turn admits.
     postponed: Vec<Live>,
     /// How many turns there were.
@@ -77,11 +78,6 @@ impl OpenRuns {
     /// The runs in line that need what no worker has, each with that.
     pub(super) fn unserved(&self) -> impl Iterator<Item = (&Live, Needs)> {
         self.slots.unserved().map(|(key, needs)| (&self.runs[key], needs))
-    }
-
-    /// See [`JobBatches::awaited`].
-    pub(super) fn awaited_batches(&self) -> impl Iterator<Item = &JobName> {
-        self.batches.awaited()
     }
 
     /// The workers at which runs of this work may start.
@@ -218,11 +214,6 @@ impl OpenRuns {
 
 /// The steps from one row of the table to the next.
 impl OpenRuns {
-    /// The batches that runs may be in.
-    pub(super) fn batches(&mut self) -> &mut JobBatches {
-        &mut self.batches
-    }
-
     /// Another fact is being told.
     pub(super) fn begin_turn(&mut self, now: Timestamp) {
         self.turn += 1;
@@ -246,7 +237,8 @@ impl OpenRuns {
 
     fn insert(&mut self, live: Live) {
         self.batches.enter(&live);
-        self.runs.insert(live.run.key.clone(), live);
+        let replaced = self.runs.insert(live.run.key.clone(), live);
+        debug_assert!(replaced.is_none(), "a run is open once");
     }
 
     fn remove(&mut self, key: &RunKey) -> Option<Live> {
@@ -316,6 +308,7 @@ impl OpenRuns {
 
     /// The next turn admits a run.
     pub(super) fn postpone(&mut self, live: Live) {
+        debug_assert!(!self.is_open(&live.run.key), "what the next turn admits was taken out");
         self.postponed.push(live);
     }
 

@@ -4,11 +4,11 @@
 //!
 //! Does not know the records: the store leaves out occurrences that have run already.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::operation::MAX_BATCH_OPERATIONS;
 use crate::refusal::Refusal;
-use crate::timetable::Timetable;
+use crate::timetable::{Timetable, before};
 
 /// The most runs of one backfill: a person watches it, and can ask for the next range afterwards.
 pub const MAX_BACKFILL_RUNS: usize = 1_000;
@@ -36,8 +36,7 @@ pub fn preview(
     to: Timestamp,
     now: Timestamp,
 ) -> Result<Vec<Timestamp>, Refusal> {
-    let after = from.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MIN);
-    let found = timetable.occurrences(after, to.min(now), MAX_BACKFILL_RUNS + 1);
+    let found = timetable.occurrences(before(from), to.min(now), MAX_BACKFILL_RUNS + 1);
     if MAX_BACKFILL_RUNS < found.len() { Err(Refusal::BackfillTooLarge) } else { Ok(found) }
 }
 

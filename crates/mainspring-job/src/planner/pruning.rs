@@ -31,11 +31,12 @@ use crate::policy::Retention;
 
 /// How many rows end before a job's history is pruned: so many may be kept beyond what retention says.
 const PRUNE_EVERY: u32 = 16;
+const _: () = assert!(PRUNE_EVERY as usize <= MAX_PRUNED, "a prune drops as many as have come");
 
 /// One-shot jobs are pruned all together: as many as one prune drops. In PostgreSQL each prune steps over the
 /// entries of an index that earlier ones left to a vacuum, 0.1 us for each.
 const PRUNE_ONCE_EVERY: u32 = 1_000;
-const _: () = assert!(PRUNE_ONCE_EVERY as usize <= MAX_PRUNED);
+const _: () = assert!(PRUNE_ONCE_EVERY as usize <= MAX_PRUNED, "a prune drops as many as have come");
 
 /// How many histories are looked at with one batch: a start with many jobs delays no command by more than
 /// these take, a few milliseconds.
@@ -135,6 +136,7 @@ impl Pruning {
 
     /// Those looks are on disk.
     pub(super) fn end_looks(&mut self) {
+        debug_assert!(self.is_looking, "looks end that were on their way");
         self.is_looking = false;
     }
 

@@ -59,6 +59,7 @@ use crate::worker::WorkerId;
 /// ran, once among a few, once alone. With fewer a job would be given up by chance; and systemd gives a
 /// service up that starts five times within ten seconds, so it has to be over before that.
 pub const MAX_CRASHES: u32 = 3;
+const _: () = assert!(2 < MAX_CRASHES, "a job is alone on probation before it is given up");
 
 /// How long a run is on probation. What kills a server does so while it starts, or as soon as it has taken
 /// all memory.
@@ -221,7 +222,8 @@ impl Quarantine {
         if 0 < crashes {
             assert!(self.admits(crashes), "a run that is barred does not start");
             let probation = Probation { start, until: None, is_alone: 1 < crashes };
-            self.probation.insert(key.clone(), probation);
+            let replaced = self.probation.insert(key.clone(), probation);
+            debug_assert!(replaced.is_none(), "a probation ends with its attempt");
         }
     }
 
@@ -273,6 +275,7 @@ impl Quarantine {
     /// Checks what is on probation.
     pub(super) fn check<'r>(&self, run: impl Fn(&RunKey) -> Option<&'r Run>) {
         assert!(self.probation.len() <= MAX_ON_PROBATION, "no more are on probation than may be");
+        assert!(self.blamed.len() <= MAX_BLAMED, "the worker that has been gone for longest is forgotten");
         for (key, probation) in &self.probation {
             let state = run(key).map(|run| run.state);
             assert_eq!(state, Some(RunState::Running), "what is on probation runs: {key}");

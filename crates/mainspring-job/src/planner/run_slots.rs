@@ -115,7 +115,7 @@ impl RunSlots {
     }
 
     fn is_open(&self, group: Option<&JobName>) -> bool {
-        group.is_none_or(|group| self.full_group(group).is_none() && self.full_rate(group).is_none())
+        group.is_none_or(|group| self.full_group(group).is_none() && self.groups.full_rate(group).is_none())
     }
 
     /// The runs of a group that are running, in order of their keys.
@@ -130,11 +130,6 @@ impl RunSlots {
         (usize::try_from(limit).unwrap_or(usize::MAX) <= running).then_some(limit)
     }
 
-    /// The rate of a group by which nothing of it may start now, and when the next may.
-    pub(super) fn full_rate(&self, group: &JobName) -> Option<(Rate, Timestamp)> {
-        self.groups.full_rate(group)
-    }
-
     /// When the first group of which a run is in line opens, of those that are full by their rate.
     pub(super) fn next_opening(&self) -> Option<Timestamp> {
         self.full_rates().map(|(_, (_, opening))| opening).min()
@@ -143,7 +138,7 @@ impl RunSlots {
     /// The groups of which a run is in line and that are full by their rate.
     pub(super) fn full_rates(&self) -> impl Iterator<Item = (&JobName, (Rate, Timestamp))> {
         let groups = self.lines.keys().filter_map(|(group, _, _)| group.as_ref());
-        groups.filter_map(|group| Some((group, self.full_rate(group)?)))
+        groups.filter_map(|group| Some((group, self.groups.full_rate(group)?)))
     }
 
     /// Where runs of a line may start.
@@ -215,7 +210,8 @@ impl RunSlots {
             self.running_count -= 1;
             if let Some(group) = &live.work.group {
                 let running = self.running.get_mut(group).expect("a group knows what runs of it");
-                running.remove(&live.run.key);
+                let was_running = running.remove(&live.run.key);
+                debug_assert!(was_running, "a run leaves the slot that it took");
                 if running.is_empty() {
                     self.running.remove(group);
                 }
@@ -230,7 +226,8 @@ impl RunSlots {
         let Some(needs) = live.needs.take() else { return };
         let key = (live.work.group.clone(), needs, placement(&live.work));
         if let Some(line) = self.lines.get_mut(&key) {
-            line.remove(&rank(live));
+            let was_in_line = line.remove(&rank(live));
+            debug_assert!(was_in_line, "a run stands where its rank says");
             if line.is_empty() {
                 self.lines.remove(&key);
             }
@@ -261,6 +258,7 @@ impl RunSlots {
         }
         assert_eq!(count, self.running_count, "slots are taken by what runs");
         assert_eq!(of_group, self.running, "the slots of a group are taken by what runs of it");
+        assert!(self.lines.values().all(|line| !line.is_empty()), "a line has a run in it");
         self.groups.check();
         self.workers.check(|id| at_worker.remove(&id).unwrap_or_default());
     }

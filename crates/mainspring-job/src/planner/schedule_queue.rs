@@ -96,6 +96,7 @@ impl ScheduleQueue {
             self.looks.insert(id, look.clone());
             self.page.insert((look, id));
         }
+        debug_assert_eq!(self.page.len(), self.looks.len(), "each entry of the page is found by its id");
         // The clock may have been set back since the page was filled.
         let (_, id) = self.page.first().filter(|(look, _)| look.at <= now)?;
         self.looks.remove(id);

@@ -106,7 +106,7 @@ impl Planner {
                 (Subject::Submitted(once), Answer::New) => self.submitted(now, *once),
                 (Subject::Withdrawn(id), _) => {
                     self.lookahead.withdraw(id);
-                    self.runs.batches().change_all();
+                    self.runs.batches.change_all();
                 }
                 (Subject::Looked, _) => self.pruning.end_looks(),
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),

@@ -34,6 +34,7 @@ pub const MAX_RETRIES: u32 = 1_000;
 
 /// The longest wait: a month.
 const MAX_BACKOFF: Duration = Duration::from_secs(31 * 86_400);
+const _: () = assert!(2 * MAX_BACKOFF.as_nanos() <= u64::MAX as u128, "so long is a wait with its jitter");
 
 /// The largest factor: the cap is reached in a few steps with less.
 const MAX_FACTOR: u32 = 100;

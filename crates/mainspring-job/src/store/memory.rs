@@ -239,7 +239,8 @@ impl MemoryStore {
 
     fn take_pending(&mut self, id: OnceId) -> Option<Once> {
         let once = self.pending.remove(&id)?;
-        self.names.remove(&once.name);
+        let named = self.names.remove(&once.name);
+        debug_assert_eq!(named, Some(id), "a pending job is found by its name");
         Some(once)
     }
 
@@ -256,7 +257,8 @@ impl MemoryStore {
 
     fn add_attempt(&mut self, key: &RunKey, number: u32, started: Timestamp, worker: Option<WorkerId>) {
         let attempt = Attempt { worker, ..Attempt::new(number, started) };
-        self.attempts.insert((key.clone(), number), attempt);
+        let replaced = self.attempts.insert((key.clone(), number), attempt);
+        debug_assert!(replaced.is_none(), "an attempt begins once");
     }
 
     fn begin(&mut self, key: &RunKey, attempt: u32, at: Timestamp, worker: Option<WorkerId>) -> Answer {

@@ -19,7 +19,7 @@ impl OpenRuns {
         let needs = live.needs.as_ref()?;
         let full_group = live.work.group.as_ref().and_then(|group| {
             let full = self.slots.full_group(group).map(|limit| (limit, self.slots.running_of(group)));
-            Hold::of_group(&run, group, full, self.slots.full_rate(group))
+            Hold::of_group(&run, group, full, self.slots.groups.full_rate(group))
         });
         self.slots.workers.why_no_slot(run, needs, self.slots.placement(&live.work), full_group)
     }
