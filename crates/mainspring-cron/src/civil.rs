@@ -41,26 +41,21 @@ pub(crate) type Years = Option<[u64; 4]>;
 /// The matching values of each field. Every field has at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Calendar {
-    years: Years,
-    /// Bit n: month n, 1 is January.
-    months: u16,
-    days: Days,
-    /// Bit n: hour n.
-    hours: u32,
-    /// Bit n: minute n.
-    minutes: u64,
-    moments: Moments,
+    fields: Fields,
     /// For each kind of year, the months that have a matching day.
     months_by_kind: [u16; YEAR_KINDS],
 }
 
-/// The fields from which a calendar is made.
-#[derive(Clone, Debug)]
+/// The fields of a calendar.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) years: Years,
+    /// Bit n: month n, 1 is January.
     pub(crate) months: u16,
     pub(crate) days: Days,
+    /// Bit n: hour n.
     pub(crate) hours: u32,
+    /// Bit n: minute n.
     pub(crate) minutes: u64,
     pub(crate) moments: Moments,
 }
@@ -117,7 +112,7 @@ impl Direction for Earlier {
 
 impl Calendar {
     pub(crate) fn new(fields: Fields) -> Calendar {
-        let Fields { years, months, days, hours, minutes, moments } = fields;
+        let Fields { months, hours, minutes, .. } = fields;
         assert!(hours != 0, "a field allows at least one value");
         assert!(minutes != 0, "a field allows at least one value");
         assert!(months != 0, "a field allows at least one value");
@@ -127,12 +122,12 @@ impl Calendar {
         let mut months_by_kind = [0; YEAR_KINDS];
         for (kind, found) in months_by_kind.iter_mut().enumerate() {
             for month in (1..=12).filter(|month| months & (1 << month) != 0) {
-                if days.in_month(month_shape(kind, month)) != 0 {
+                if fields.days.in_month(month_shape(kind, month)) != 0 {
                     *found |= 1 << month;
                 }
             }
         }
-        Calendar { years, months, days, hours, minutes, moments, months_by_kind }
+        Calendar { fields, months_by_kind }
     }
 
     /// The first match at or after a moment; `None` if there is none within 400 years.
@@ -153,32 +148,12 @@ impl Calendar {
 
     /// Whether any day of any allowed year matches.
     pub(crate) fn is_possible(&self) -> bool {
-        let start = if self.years.is_some() { FIRST_YEAR } else { 2000 };
+        let start = if self.fields.years.is_some() { FIRST_YEAR } else { 2000 };
         (start..start + CYCLE_YEARS).any(|year| self.months_in(year) != 0)
     }
 
-    pub(crate) fn years(&self) -> Years {
-        self.years
-    }
-
-    pub(crate) fn days(&self) -> &Days {
-        &self.days
-    }
-
-    pub(crate) fn hours(&self) -> u32 {
-        self.hours
-    }
-
-    pub(crate) fn minutes(&self) -> u64 {
-        self.minutes
-    }
-
-    pub(crate) fn months(&self) -> u16 {
-        self.months
-    }
-
-    pub(crate) fn moments(&self) -> &Moments {
-        &self.moments
+    pub(crate) fn fields(&self) -> &Fields {
+        &self.fields
     }
 
     fn search<D: Direction>(&self, from: DateTime) -> Option<DateTime> {
@@ -199,28 +174,29 @@ impl Calendar {
     fn time_of_day<D: Direction>(&self, time: Time) -> Option<Time> {
         let (hour, minute): (u32, u32) =
             (time.hour().unsigned_abs().into(), time.minute().unsigned_abs().into());
-        if self.hours & (1 << hour) != 0 {
-            if self.minutes & (1 << minute) != 0 {
+        if self.fields.hours & (1 << hour) != 0 {
+            if self.fields.minutes & (1 << minute) != 0 {
                 let ns = u64::from(time.second().unsigned_abs()) * SECOND_NS
                     + u64::from(time.subsec_nanosecond().unsigned_abs());
-                if let Some(moment) = D::moment(&self.moments, ns) {
+                if let Some(moment) = D::moment(&self.fields.moments, ns) {
                     return Some(clock_time(hour, minute, moment));
                 }
             }
-            if let Some(minute) = D::beyond(self.minutes, minute) {
+            if let Some(minute) = D::beyond(self.fields.minutes, minute) {
                 return Some(clock_time(hour, minute, self.edge_of_minute::<D>()?));
             }
         }
-        let hour = D::beyond(self.hours.into(), hour)?;
-        Some(clock_time(hour, D::first(self.minutes)?, self.edge_of_minute::<D>()?))
+        let hour = D::beyond(self.fields.hours.into(), hour)?;
+        Some(clock_time(hour, D::first(self.fields.minutes)?, self.edge_of_minute::<D>()?))
     }
 
     fn edge_of_day<D: Direction>(&self) -> Option<Time> {
-        Some(clock_time(D::first(self.hours.into())?, D::first(self.minutes)?, self.edge_of_minute::<D>()?))
+        let (hour, minute) = (D::first(self.fields.hours.into())?, D::first(self.fields.minutes)?);
+        Some(clock_time(hour, minute, self.edge_of_minute::<D>()?))
     }
 
     fn edge_of_minute<D: Direction>(&self) -> Option<u64> {
-        D::moment(&self.moments, D::EDGE_NS)
+        D::moment(&self.fields.moments, D::EDGE_NS)
     }
 
     fn date_beyond<D: Direction>(&self, date: Date) -> Option<Date> {
@@ -256,7 +232,7 @@ impl Calendar {
     /// further.
     fn year_to_look_from<D: Direction>(&self, year: i16) -> Option<i16> {
         let next = year + D::STEP;
-        if self.years.is_none() {
+        if self.fields.years.is_none() {
             return Some(next);
         }
         let last = FIRST_YEAR + 255;
@@ -267,7 +243,7 @@ impl Calendar {
     }
 
     pub(crate) fn has_year(&self, year: i16) -> bool {
-        self.years.is_none_or(|years| match usize::try_from(year - FIRST_YEAR) {
+        self.fields.years.is_none_or(|years| match usize::try_from(year - FIRST_YEAR) {
             Ok(index) if index < 256 => years[index / 64] & (1 << (index % 64)) != 0,
             _ => false,
         })
@@ -279,10 +255,10 @@ impl Calendar {
     }
 
     fn month_mask(&self, year: i16, month: i8) -> u32 {
-        if self.months & (1 << month) == 0 {
+        if self.fields.months & (1 << month) == 0 {
             0
         } else {
-            self.days.in_month(month_shape(kind_of(year), month))
+            self.fields.days.in_month(month_shape(kind_of(year), month))
         }
     }
 }
@@ -300,6 +276,7 @@ fn is_leap(year: i16) -> bool {
 }
 
 fn month_shape(kind: usize, month: i8) -> MonthShape {
+    debug_assert!(kind < YEAR_KINDS && (1..=12).contains(&month), "a month of a kind of year");
     let index = usize::from(month.unsigned_abs()) - 1;
     let leap = kind / 7;
     let days_before = usize::from(DAYS_BEFORE[index]) + if 2 <= index { leap } else { 0 };

@@ -127,6 +127,7 @@ impl MonthShape {
     }
 
     fn mask(self) -> u32 {
+        debug_assert!((28..=31).contains(&self.length), "a month has 28 to 31 days");
         ALL_DATES & (u32::MAX >> (31 - self.length))
     }
 

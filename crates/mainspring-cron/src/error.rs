@@ -32,6 +32,7 @@ pub struct ParseError {
 
 impl ParseError {
     pub(crate) fn new(span: Range<usize>, message: impl Into<String>) -> ParseError {
+        debug_assert!(span.start <= span.end, "a span has its end behind its start");
         ParseError { message: message.into(), span, hint: None }
     }
 

@@ -196,18 +196,19 @@ fn calendar_phrase(calendar: &Calendar) -> String {
 }
 
 fn field_sets(calendar: &Calendar, written: impl Fn(Unit) -> String) -> Vec<FieldSet> {
-    let (dates, weekdays) = day::day_sets(calendar.days());
-    let seconds = match calendar.moments() {
+    let fields = calendar.fields();
+    let (dates, weekdays) = day::day_sets(&fields.days);
+    let seconds = match &fields.moments {
         Moments::Whole(seconds) => compact(&members(*seconds)),
         Moments::Fractions(_) => time::time_phrase(calendar).0,
     };
-    let years = calendar.years().map_or("every year".to_owned(), |years| compact(&year_members(years)));
+    let years = fields.years.map_or("every year".to_owned(), |years| compact(&year_members(years)));
     let sets = [
         (Unit::Second, seconds),
-        (Unit::Minute, compact(&members(calendar.minutes()))),
-        (Unit::Hour, compact(&members(calendar.hours().into()))),
+        (Unit::Minute, compact(&members(fields.minutes))),
+        (Unit::Hour, compact(&members(fields.hours.into()))),
         (Unit::DayOfMonth, dates),
-        (Unit::Month, compact(&members(calendar.months().into()))),
+        (Unit::Month, compact(&members(fields.months.into()))),
         (Unit::DayOfWeek, weekdays),
         (Unit::Year, years),
     ];
@@ -259,7 +260,7 @@ fn pattern_notes(pattern: &Pattern) -> Vec<String> {
     if matches!(date, "*" | "?") || matches!(weekday, "*" | "?") {
         return notes;
     }
-    let reason = match (pattern.day_rule(), pattern.calendar().days().join) {
+    let reason = match (pattern.day_rule(), pattern.calendar().fields().days.join) {
         (_, Join::And) if weekday.starts_with('+') => {
             "the weekday begins with `+`, so both day fields must match"
         }

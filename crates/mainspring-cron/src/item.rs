@@ -29,8 +29,7 @@ pub(crate) struct Reader<'o> {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// What stands before the step. Both ends are numbers as they were written, first <= last unless the range
-/// wraps.
+/// What stands before the step. Both ends are numbers as they were written.
 #[derive(Clone, Copy)]
 enum Body {
     Star,
@@ -68,6 +67,7 @@ impl Reader<'_> {
             Body::One(value) => (value, value),
             Body::Range(first, last) | Body::Spread(first, last) | Body::Random(first, last) => (first, last),
         };
+        debug_assert!(first <= last || matches!(read, Body::Range(..)), "only a range of Quartz wraps");
         let written = match (read, step) {
             (Body::Star | Body::Range(..), _) => {
                 self.warn_about_step(item, unit, (first, last), step);

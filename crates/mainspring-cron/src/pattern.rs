@@ -203,7 +203,7 @@ impl Pattern {
 
     /// The seconds, 0 to 59: bit n for second n. Without this field only bit 0 is set.
     pub fn seconds(&self) -> u64 {
-        match self.calendar.moments() {
+        match &self.calendar.fields().moments {
             Moments::Whole(seconds) => *seconds,
             Moments::Fractions(_) => unreachable!("a cron pattern has whole seconds"),
         }
@@ -211,17 +211,17 @@ impl Pattern {
 
     /// The minutes, 0 to 59: bit n for minute n.
     pub fn minutes(&self) -> u64 {
-        self.calendar.minutes()
+        self.calendar.fields().minutes
     }
 
     /// The hours, 0 to 23: bit n for hour n.
     pub fn hours(&self) -> u32 {
-        self.calendar.hours()
+        self.calendar.fields().hours
     }
 
     /// The months, 1 (January) to 12: bit n for month n.
     pub fn months(&self) -> u16 {
-        self.calendar.months()
+        self.calendar.fields().months
     }
 
     /// Whether a year matches. Without this field, or with `*`, every year does; otherwise only years from

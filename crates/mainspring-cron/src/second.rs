@@ -26,6 +26,7 @@ pub(crate) struct Fraction {
 impl Moments {
     /// The first moment at or after `from_ns`.
     pub(crate) fn next(&self, from_ns: u64) -> Option<u64> {
+        debug_assert!(from_ns < MINUTE_NS, "the moment is one of the minute");
         match self {
             Moments::Whole(seconds) => {
                 let from = from_ns.div_ceil(SECOND_NS);
@@ -38,6 +39,7 @@ impl Moments {
 
     /// The last moment at or before `to_ns`.
     pub(crate) fn prev(&self, to_ns: u64) -> Option<u64> {
+        debug_assert!(to_ns < MINUTE_NS, "the moment is one of the minute");
         match self {
             Moments::Whole(seconds) => {
                 let to = to_ns / SECOND_NS;

@@ -229,6 +229,7 @@ impl Change {
         let before = zone.to_offset(moment);
         let mut changes = zone.following(moment);
         let change = changes.find(|change| change.offset() != before)?;
+        debug_assert!(moment < change.timestamp(), "who looks on from a change continues");
         Some(Change { at: change.timestamp(), before, after: change.offset() })
     }
 

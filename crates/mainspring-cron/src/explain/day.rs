@@ -26,9 +26,9 @@ const NUMBERS: [&str; 6] = ["last", "first", "second", "third", "fourth", "fifth
 
 /// Which days, months and years; `None` if all of them.
 pub(crate) fn day_phrase(calendar: &Calendar) -> Option<String> {
-    let days = calendar.days();
+    let days = &calendar.fields().days;
     let (dates, weekdays) = (date_words(days), weekday_words(days));
-    let months = month_words(calendar.months());
+    let months = month_words(calendar.fields().months);
     let of_months = |phrase: String| match &months {
         Some(months) => format!("{phrase} of {months}"),
         None => format!("{phrase} of the month"),
@@ -62,7 +62,8 @@ pub(crate) fn day_phrase(calendar: &Calendar) -> Option<String> {
         }
     };
     let years = calendar
-        .years()
+        .fields()
+        .years
         .map(|years| format!("in {}", join(&runs(&year_members(years), |year| year.to_string()))));
     match (phrase, years) {
         (Some(phrase), Some(years)) => Some(format!("{phrase}, {years}")),

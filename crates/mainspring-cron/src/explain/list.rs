@@ -42,6 +42,7 @@ pub(crate) fn shape(values: &[u16], first: u16, last: u16) -> Shape {
     let count = last - first + 1;
     let (&low, &high) =
         (values.first().expect("a field has a value"), values.last().expect("a field has a value"));
+    debug_assert!(first <= low && high <= last, "the values are those of the field");
     let step = values.get(1).map_or(1, |second| second - low);
     let is_regular = values.windows(2).all(|pair| pair[1] - pair[0] == step);
     match values.len() {

@@ -18,8 +18,8 @@ pub(crate) enum PhraseScope {
 
 /// When within a day, without the days.
 pub(crate) fn time_phrase(calendar: &Calendar) -> (String, PhraseScope) {
-    let (hours, minutes) = (members(calendar.hours().into()), members(calendar.minutes()));
-    let seconds = match calendar.moments() {
+    let (hours, minutes) = (members(calendar.fields().hours.into()), members(calendar.fields().minutes));
+    let seconds = match &calendar.fields().moments {
         Moments::Whole(seconds) => members(*seconds),
         Moments::Fractions(parts) => {
             let (phrase, reach) = minute_phrase(&hours, &minutes);

@@ -11,6 +11,7 @@
 //! first and then compares it with the field
 //! (<https://github.com/systemd/systemd/blob/main/src/shared/calendarspec.c>).
 
+use crate::civil::FIRST_YEAR;
 use crate::error::ParseError;
 use crate::word::Word;
 
@@ -23,6 +24,8 @@ const MAX_NUMBER: u64 = i32::MAX as u64;
 /// How many days less each further part of a list of days from the end may reach back, in systemd 252. A list
 /// that is read here is one for systemd too, because `translate` writes such lists.
 const DAYS_LESS_PER_PART: u64 = 3;
+
+const _: () = assert!(Kind::Year.first() == FIRST_YEAR.unsigned_abs() as u64, "years have one beginning");
 
 /// Which component it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +69,7 @@ impl Kind {
         }
     }
 
-    pub(crate) fn first(self) -> u64 {
+    pub(crate) const fn first(self) -> u64 {
         match self {
             Kind::Year => 1970,
             Kind::Month | Kind::Day | Kind::DayFromEnd => 1,
@@ -74,7 +77,7 @@ impl Kind {
         }
     }
 
-    pub(crate) fn last(self) -> u64 {
+    pub(crate) const fn last(self) -> u64 {
         match self {
             Kind::Year => 2199,
             Kind::Month => 12,

@@ -35,34 +35,34 @@ pub(crate) fn write(
     stars: Stars,
     dialect: Dialect,
 ) -> Result<Translation, Untranslatable> {
-    let Moments::Whole(seconds) = calendar.moments() else {
+    let Moments::Whole(seconds) = &calendar.fields().moments else {
         return Err(Untranslatable::new("cron has no fractions of a second"));
     };
-    let (date, weekday) = day_fields(calendar.days(), dialect)?;
+    let (date, weekday) = day_fields(&calendar.fields().days, dialect)?;
     let (minute, hour) = time_fields(calendar, stars);
     let second = field(&members(*seconds), 0, 59);
-    let month = field(&members(calendar.months().into()), 1, 12);
-    let needs_seconds = second != "0" || calendar.years().is_some();
+    let month = field(&members(calendar.fields().months.into()), 1, 12);
+    let needs_seconds = second != "0" || calendar.fields().years.is_some();
     let mut fields = vec![minute, hour, date, month, weekday];
     let mut notes = Vec::new();
     if needs_seconds || dialect == Dialect::Quartz {
         fields.insert(0, second);
     }
-    if let Some(years) = calendar.years() {
+    if let Some(years) = calendar.fields().years {
         fields.push(runs(&year_members(years), |year| year.to_string()).join(",").replace(" to ", "-"));
     }
     if dialect == Dialect::Unix && fields.len() != 5 {
         notes.push("crontab(5) itself has five fields: seconds and years are an extension".to_owned());
     }
     if dialect == Dialect::Unix {
-        notes.extend(day_extensions(calendar.days()).map(str::to_owned));
+        notes.extend(day_extensions(&calendar.fields().days).map(str::to_owned));
     }
     Ok(Translation { text: fields.join(" "), notes })
 }
 
 /// The minute and the hour.
 fn time_fields(calendar: &Calendar, stars: Stars) -> (String, String) {
-    let (minutes, hours) = (members(calendar.minutes()), members(calendar.hours().into()));
+    let (minutes, hours) = (members(calendar.fields().minutes), members(calendar.fields().hours.into()));
     let (minute, hour) = (field(&minutes, 0, 59), field(&hours, 0, 23));
     let has_star = minute.starts_with('*') || hour.starts_with('*');
     match stars {

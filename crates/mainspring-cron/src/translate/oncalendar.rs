@@ -25,10 +25,11 @@ struct DayParts {
 }
 
 pub(crate) fn write(calendar: &Calendar) -> Result<Translation, Untranslatable> {
-    let parts = day_parts(calendar.days())?;
+    let fields = calendar.fields();
+    let parts = day_parts(&fields.days)?;
     let years =
-        calendar.years().map_or("*".to_owned(), |years| list(&year_members(years), |year| year.to_string()));
-    let months = component(&members(calendar.months().into()), 1, 12);
+        fields.years.map_or("*".to_owned(), |years| list(&year_members(years), |year| year.to_string()));
+    let months = component(&members(fields.months.into()), 1, 12);
     let weekdays = match parts.weekdays {
         ALL_WEEKDAYS => String::new(),
         weekdays => {
@@ -37,9 +38,9 @@ pub(crate) fn write(calendar: &Calendar) -> Result<Translation, Untranslatable> 
             list(&from_monday, |day| WEEKDAYS[usize::from(day)].to_owned()) + " "
         }
     };
-    let hours = component(&members(calendar.hours().into()), 0, 23);
-    let minutes = component(&members(calendar.minutes()), 0, 59);
-    let seconds = match calendar.moments() {
+    let hours = component(&members(fields.hours.into()), 0, 23);
+    let minutes = component(&members(fields.minutes), 0, 59);
+    let seconds = match &fields.moments {
         Moments::Whole(seconds) => component(&members(*seconds), 0, 59),
         Moments::Fractions(fractions) => {
             fractions.iter().map(|part| fraction(*part)).collect::<Vec<_>>().join(",")
