@@ -121,6 +121,7 @@ pub(crate) fn read(source: &Source, file: usize, format: Format, findings: &mut 
         }
         facts.push(job);
     }
+    debug_assert_eq!(facts.len(), jobs.len(), "each job is that of an entry");
     facts
 }
 

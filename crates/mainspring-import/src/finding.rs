@@ -113,6 +113,8 @@ impl Findings {
 
     /// The findings of each file on their lines, in the order of the lines, and how many were not kept.
     pub(crate) fn placed(mut self, sources: &[Source]) -> Vec<(Vec<Problem>, usize)> {
+        let is_kept = self.kept.iter().any(|finding| finding.severity == Severity::Problem);
+        debug_assert_eq!(self.has_problem, is_kept, "no problem goes unseen");
         let rank = |finding: &Finding| finding.severity != Severity::Problem;
         self.kept.sort_by_key(|finding| (finding.place.file, rank(finding), finding.place.span.start));
         let mut rest = self.kept.into_iter().peekable();
@@ -120,6 +122,7 @@ impl Findings {
         for (file, source) in sources.iter().enumerate() {
             let (mut problems, mut bytes, mut unkept_count) = (Vec::new(), 0, 0);
             while let Some(finding) = rest.next_if(|finding| finding.place.file == file) {
+                debug_assert!(finding.place.span.start <= source.bytes().len(), "a place lies in its file");
                 let (line, start) = source.line_at(finding.place.span.start);
                 bytes += line.bytes.len();
                 let is_full = MAX_SHOWN_PROBLEMS <= problems.len() || MAX_KEPT_LINE_BYTES < bytes;

@@ -79,13 +79,11 @@ pub fn import(sources: &[Source], options: &Options) -> Import {
         });
     }
     let names: Vec<&str> = sources.iter().map(Source::name).collect();
-    let written = match findings.has_problem() {
-        true => JobFileText::default(),
-        false => write(jobs, &names, options.run.as_deref(), &mut findings),
-    };
+    let run = options.run.as_deref();
+    let written = (!findings.has_problem()).then(|| write(jobs, &names, run, &mut findings));
     let has_problem = findings.has_problem();
-    let JobFileText { text, job_count, off_count } =
-        if has_problem { JobFileText::default() } else { written };
+    let JobFileText { text, job_count, off_count } = written.filter(|_| !has_problem).unwrap_or_default();
+    debug_assert_eq!(has_problem, text.is_empty(), "with a problem nothing is written");
     let findings = findings.placed(sources);
     assert_eq!(findings.len(), sources.len(), "each file has its own");
     Import { text, job_count, off_count, findings, has_problem }

@@ -75,6 +75,7 @@ fn merged(all: Vec<Unit>) -> Vec<Unit> {
             }
         }
     }
+    debug_assert_eq!(index_of.len(), units.len(), "the units of one name are one");
     units
 }
 

@@ -42,6 +42,7 @@ const _: () = assert!(
     MAX_NAME_CHARS + "-1000000".len() <= mainspring_job::MAX_NAME_CHARS,
     "there is room for a number behind it",
 );
+const _: () = assert!(2 * MAX_JOBS <= 1_000_000, "each name may clash with one made of another");
 const _: () = assert!(word::MAX_WORD_CHARS <= MAX_NAME_CHARS, "a word of a command is a name too");
 
 /// The longest comment that is made of a text of the source.
@@ -143,16 +144,11 @@ fn filled_in(run: &str, job: &JobFacts) -> String {
     let mut pieces = run.split('{');
     let mut line = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        match piece.split_once('}') {
-            Some(("name", rest)) => line += &(shell::quoted(&job.name) + rest),
-            Some(("call", rest)) => line += &(call_of(job) + rest),
-            Some(("image", rest)) if job.image.is_some() => {
-                line += &(shell::quoted(job.image.as_deref().unwrap_or_default()) + rest);
-            }
-            _ => {
-                line.push('{');
-                line.push_str(piece);
-            }
+        match (piece.split_once('}'), &job.image) {
+            (Some(("name", rest)), _) => line += &(shell::quoted(&job.name) + rest),
+            (Some(("call", rest)), _) => line += &(call_of(job) + rest),
+            (Some(("image", rest)), Some(image)) => line += &(shell::quoted(image) + rest),
+            _ => line.extend(["{", piece]),
         }
     }
     line

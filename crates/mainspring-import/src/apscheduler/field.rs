@@ -62,6 +62,8 @@ const ORDER: [(&str, &str); 8] = [
 impl CronFields {
     /// Of these fields.
     pub(super) fn of(said: &BTreeMap<&'static str, String>) -> Result<CronFields, Refusal> {
+        let has_place = |name: &&str| ORDER.iter().any(|(known, _)| known == name);
+        debug_assert!(said.keys().all(has_place), "a field that is said is written");
         let least = ORDER.iter().position(|(name, _)| said.contains_key(name)).unwrap_or(ORDER.len());
         let value = |name: &str| -> String {
             let place = ORDER.iter().position(|(known, _)| *known == name).unwrap_or_default();

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mainspring_cron::{Every, Expression, ParseOptions};
+use mainspring_cron::{Every, Expression};
 
 use super::field::{CronFields, Refusal};
 use crate::draft::Draft;
@@ -153,16 +153,13 @@ pub(super) fn finish(job: &mut Job, node: &Node) {
 fn cron(job: &mut Job, node: &Node) {
     let fields = std::mem::take(&mut job.said.fields);
     match CronFields::of(&fields) {
-        Ok(made) => {
-            let options = ParseOptions::new();
-            match Expression::parse_with(&made.text, &options) {
-                Ok(_) => {
-                    job.job.day_rule = made.has_both_days.then_some("and");
-                    job.job.due(When::Cron(made.text));
-                }
-                Err(error) => job.findings.problem(&node.place, format!("`{}`: {error}", made.text)),
+        Ok(made) => match Expression::parse(&made.text) {
+            Ok(_) => {
+                job.job.day_rule = made.has_both_days.then_some("and");
+                job.job.due(When::Cron(made.text));
             }
-        }
+            Err(error) => job.findings.problem(&node.place, format!("`{}`: {error}", made.text)),
+        },
         Err(Refusal::Faulty(message)) => job.findings.problem(&node.place, message),
         Err(Refusal::NoEqual(message)) => {
             job.findings.warn(&node.place, message.clone(), "write the times as several expressions of cron");

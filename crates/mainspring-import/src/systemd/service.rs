@@ -393,5 +393,7 @@ pub(super) fn finish(reader: &mut UnitReader) {
         Some(Run::Shell(text)) => reader.job.body.shell = Some(text),
         None => reader.job.switch_off("its service has no ExecStart"),
     }
+    let body = &reader.job.body;
+    debug_assert!(body.run.is_empty() || body.shell.is_none(), "a job runs words or a line, and not both");
     debug_assert!(reader.job.policies.timeout.kill.grace <= MAX_KILL_GRACE, "the longest grace is an hour");
 }

@@ -6,18 +6,13 @@
 //!
 //! Source: [systemd.timer(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.timer.html).
 
-use std::time::Duration;
-
 use mainspring_cron::{Every, Expression};
-use mainspring_job::CatchUp;
+use mainspring_job::{CatchUp, MAX_JITTER};
 
 use super::unit_reader::{UnitReader, UnitWords};
 use crate::facts::{ANY_AGE, When};
 use crate::finding::PlacedText;
 use crate::key::{Key, is, lost, near, unneeded};
-
-/// The longest delay that job files have.
-const MAX_JITTER: Duration = mainspring_job::MAX_JITTER;
 
 /// Keys of `[Timer]`.
 pub(super) const TIMER_KEYS: &[Key<UnitWords, PlacedText>] = &[

@@ -38,20 +38,15 @@ pub(super) struct UnitWords {
 }
 
 impl UnitReader {
-    /// A length of time; what is none is a problem.
-    pub(super) fn span(&mut self, given: &PlacedText) -> Option<TimeSpan> {
+    /// A length of time that has an end; what is no length of time is a problem.
+    pub(super) fn duration(&mut self, given: &PlacedText) -> Option<Duration> {
         let found = timespan::parse(&given.text);
         if found.is_none() {
             let message =
                 format!("expected a length of time such as 5min or 1h 30min, found `{}`", given.text);
             self.findings.problem(&given.place, message);
         }
-        found
-    }
-
-    /// The same where it must have an end.
-    pub(super) fn duration(&mut self, given: &PlacedText) -> Option<Duration> {
-        match self.span(given)? {
+        match found? {
             TimeSpan::Of(duration) => Some(duration),
             TimeSpan::Infinity => None,
         }

@@ -84,6 +84,7 @@ pub(crate) fn split(text: &str, specifiers: &Specifiers<'_>, has_variables: HasV
             ('$', _) if has_variables == HasVariables::Yes => {
                 let rest = name_behind(&chars);
                 let taken = variable(&rest, word.get_or_insert_default());
+                debug_assert!(taken <= rest.chars().count(), "what is taken was looked at");
                 chars.by_ref().take(taken).for_each(drop);
             }
             (c, _) => word.get_or_insert_default().literal.push(c),
