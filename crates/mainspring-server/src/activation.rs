@@ -29,7 +29,7 @@ use listenfd::ListenFd;
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::AcceptConn;
 
-use crate::data_directory::DataDirectory;
+use crate::data_directory::{DataDirectory, SOCKET_MODE};
 use crate::error::Error;
 
 /// For which process the sockets are. One that is inherited through a shell has another number.
@@ -43,6 +43,8 @@ const MAX_SOCKETS: usize = 64;
 
 /// The permissions of others by which they could connect: a connection needs the right to write.
 const OF_OTHERS: u32 = 0o022;
+
+const _: () = assert!(SOCKET_MODE & OF_OTHERS == 0, "a socket that the server makes would do");
 
 /// A socket that listens already.
 #[derive(Debug)]

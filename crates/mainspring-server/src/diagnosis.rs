@@ -21,6 +21,7 @@ use crate::finding::Finding;
 use crate::message::counted;
 use crate::protocol::{FileStateWire, HealthWire, NamesWire, StatusWire};
 use crate::relative::relative;
+use crate::server::disk_reserve::FLOOR_BYTES;
 
 /// Less free room than this is worth a word: the store's journal and a day of output need as much.
 const LITTLE_FREE_BYTES: u64 = 256 << 20;
@@ -29,6 +30,7 @@ const LITTLE_FREE_BYTES: u64 = 256 << 20;
 const MIN_FREE_BYTES: u64 = 32 << 20;
 
 const _: () = assert!(MIN_FREE_BYTES < LITTLE_FREE_BYTES, "people are warned before commits fail");
+const _: () = assert!(FLOOR_BYTES < LITTLE_FREE_BYTES, "people are warned before output is lost");
 
 /// How far the clock may be ahead of the last thing that was planned before that is odd.
 const MAX_IDLE_SECONDS: i64 = 366 * 86_400;

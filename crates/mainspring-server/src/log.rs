@@ -42,6 +42,7 @@ use jiff::{Timestamp, Zoned};
 
 use journal::Journal;
 pub use line::{Answer, Kind, Level, Line, Subject};
+use mainspring_exec::output::MAX_OUTPUT_LINE_BYTES;
 use mainspring_host::net::{BorrowedFd, PollFd, PollFlags, PollSource, poll};
 
 /// How much may wait for a slow reader before lines of output are left out.
@@ -49,6 +50,8 @@ pub const MAX_PENDING_BYTES: usize = 1 << 20;
 
 /// What a pipe that polls as writable takes without blocking: PIPE_BUF of Linux.
 const PIECE_BYTES: usize = 4096;
+
+const _: () = assert!(4 * MAX_OUTPUT_LINE_BYTES <= MAX_PENDING_BYTES, "the log has room for lines");
 
 /// How lines are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -221,6 +224,7 @@ impl<W: Write + PollSource> Log<W> {
 
     fn fail(&mut self, error: io::Error) {
         let rest = &self.pending[self.written_bytes..];
+        debug_assert!(rest.ends_with(b"\n"), "what waits are whole lines, or they could not be counted");
         let line_count = rest.iter().filter(|&&byte| byte == b'\n').count() as u64;
         self.lost_count += self.noted_count + line_count;
         self.clear();

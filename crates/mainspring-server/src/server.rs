@@ -231,7 +231,7 @@ impl Server {
         self.work.flush(now, &mut self.log);
         self.feed_peers(now);
         self.owner.ask_questions(now);
-        self.clients.write(now);
+        self.clients.peers.write(now);
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
         let next = self.owner.next_tick(Moment::now());
@@ -337,9 +337,9 @@ impl Server {
         self.settle(now)?;
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
-        self.clients.write(now);
+        self.clients.peers.write(now);
         // The socket says that there is a server, and there is none any more.
-        self.clients.remove_socket();
+        self.clients.peers.remove_socket();
         if let Some(why) = self.release_store()? {
             // The next owner finds what was recorded, and takes this one for dead.
             self.note_at(now.wall, Level::Error, &format!("the end could not be recorded: {why}"));
@@ -371,9 +371,9 @@ impl Server {
             // A changed file was left alone for long enough. One that is not read now turns no loop.
             self.files.deadline().filter(|_| self.takes_files()),
             // A connection that could not be taken is tried again.
-            self.clients.deadline(),
+            self.clients.peers.deadline(),
             // The store is asked again for what another server wrote.
-            self.clients.feed_deadline(),
+            self.clients.peers.feed_deadline(),
             // The lease is renewed, or what runs is ended, as it is too old.
             self.lease_deadline(now),
         ];
@@ -383,11 +383,11 @@ impl Server {
     /// Waits for anything to do.
     fn wait(&mut self, now: Moment) -> Result<(), Error> {
         let has_work = !self.owner.writer().is_full() && self.owner.has_inputs();
-        let has_request = self.clients.has_request() && self.takes_requests(now);
+        let has_request = self.clients.peers.has_request() && self.takes_requests(now);
         // What was left for this moment is given after a look at what has come meanwhile.
         let has_batch = self.owner.holds_batch();
         if has_work || has_request {
-            self.clients.hear_all();
+            self.clients.peers.hear_all();
             return Ok(());
         }
         let until = self.next_deadline(now).map(|at| at.saturating_duration_since(now.monotonic));
@@ -402,11 +402,11 @@ impl Server {
         readable.extend(self.files.fd());
         self.work.watch(&mut readable, &mut writable);
         let mut left = Vec::new();
-        self.clients.watch(&mut readable, &mut writable, &mut left);
+        self.clients.peers.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
         let wait = if has_batch { Some(Duration::ZERO) } else { wait };
         let ready = wait_for_any(&readable, &writable, &left, wait).map_err(polling)?;
-        self.clients.hear(&ready);
+        self.clients.peers.hear(&ready);
         Ok(())
     }
 }

@@ -40,7 +40,7 @@ const ROWS: [Row; 12] = [
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out. By
     // 117: each function that a program of one timer does not call is marked, which halves what it compiles.
     Row { crates: &["mainspring-queue", "mainspring"], lines: 12_480, goal: 10_400, assertions: 120 },
-    Row { crates: &["mainspring-cron"], lines: 4_160, goal: 3_700, assertions: 91 },
+    Row { crates: &["mainspring-cron"], lines: 4_154, goal: 3_700, assertions: 100 },
     // `on = "all"`: places, lanes of admission; what waits for no worker is told; machines of workers, and
     // outputs that are read while they grow; what is due when it is submitted is read from nowhere, and keeps
     // its id through a takeover. Why a job waits is told by rows too.
@@ -51,7 +51,7 @@ const ROWS: [Row; 12] = [
     // that a job waits for a rate, a batch or room. By 3: a job hears of no one-shot job. By 54, as the
     // server by 109 and the commands by 18: a run that waits says why, also of a one-shot job, by rows too.
     // By 11: what no pause holds is counted, so that a job of many runs that wait is not walked for each.
-    Row { crates: &["mainspring-job"], lines: 11_513, goal: 7_700, assertions: 83 },
+    Row { crates: &["mainspring-job"], lines: 11_511, goal: 7_700, assertions: 100 },
     // Raised: notifications that the loop has not read are one. A group in a job file has a rate. The lock of
     // a folder came from the store, which programs without SQLite do not have. By 348, as the store by 14
     // and the server by 143: each call that Linux alone has stands beside one of other systems. By 159: a
@@ -62,12 +62,12 @@ const ROWS: [Row; 12] = [
     // of the kernel may have 32 bits.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_208,
+        lines: 12_209,
         goal: 6_800,
         assertions: 100,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows.
-    Row { crates: &["mainspring-import"], lines: 3_683, goal: 3_600, assertions: 77 },
+    Row { crates: &["mainspring-import"], lines: 3_679, goal: 3_600, assertions: 100 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
         lines: 4_836,
@@ -77,7 +77,7 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 12_207, goal: 7_500, assertions: 67 },
+    Row { crates: &["mainspring-server"], lines: 12_151, goal: 7_500, assertions: 100 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing. By
     // 36: the progress of runs, and what comes when a loop has ended is given back. By 85, as the stores by

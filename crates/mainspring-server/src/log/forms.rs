@@ -55,6 +55,7 @@ pub(super) fn columns(line: &Line<'_>, bytes: &mut Vec<u8>) {
     let width = bytes[start..].iter().filter(|byte| (**byte).cast_signed() >= -0x40).count();
     bytes.resize(bytes.len() + SUBJECT_WIDTH.saturating_sub(width), b' ');
     writeln!(bytes, " {:<KIND_WIDTH$} {}", line.kind.name(), plain::line(&line.text)).expect(WRITTEN);
+    debug_assert!(!bytes[start..bytes.len() - 1].contains(&b'\n'), "no text forges a line");
 }
 
 /// The fields that a line has, as an object.

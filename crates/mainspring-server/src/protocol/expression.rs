@@ -103,31 +103,16 @@ pub struct WarningWire {
 impl From<Explanation> for ExplanationWire {
     fn from(explanation: Explanation) -> ExplanationWire {
         let Explanation { sentence, fields, notes, changes, warnings, .. } = explanation;
+        let field = |of: FieldSet| FieldWire { unit: of.unit.to_string(), text: of.text, values: of.values };
+        let change = |of: ClockChange| ChangeWire { at: rfc3339(&of.at), text: of.text, effect: of.effect };
+        let warning = |of: Warning| WarningWire { text: of.text, start: of.span.start, end: of.span.end };
         ExplanationWire {
             sentence,
-            fields: fields.into_iter().map(FieldWire::from).collect(),
+            fields: fields.into_iter().map(field).collect(),
             notes,
-            changes: changes.into_iter().map(ChangeWire::from).collect(),
-            warnings: warnings.into_iter().map(WarningWire::from).collect(),
+            changes: changes.into_iter().map(change).collect(),
+            warnings: warnings.into_iter().map(warning).collect(),
         }
-    }
-}
-
-impl From<FieldSet> for FieldWire {
-    fn from(field: FieldSet) -> FieldWire {
-        FieldWire { unit: field.unit.to_string(), text: field.text, values: field.values }
-    }
-}
-
-impl From<ClockChange> for ChangeWire {
-    fn from(change: ClockChange) -> ChangeWire {
-        ChangeWire { at: rfc3339(&change.at), text: change.text, effect: change.effect }
-    }
-}
-
-impl From<Warning> for WarningWire {
-    fn from(warning: Warning) -> WarningWire {
-        WarningWire { text: warning.text, start: warning.span.start, end: warning.span.end }
     }
 }
 

@@ -63,6 +63,7 @@ impl HistogramWire {
 
     /// One more, always by the same bounds.
     pub fn add_to(&mut self, bounds: &[f64], value: f64) {
+        debug_assert!([0, bounds.len() + 1].contains(&self.counts.len()), "a histogram keeps its bounds");
         self.counts.resize(bounds.len() + 1, 0);
         let index = bounds.partition_point(|bound| *bound < value);
         self.counts[index] += 1;

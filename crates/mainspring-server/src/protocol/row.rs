@@ -180,16 +180,19 @@ impl<'r> Row<'r> {
 
     /// New work comes with it.
     pub(super) const fn adds(self) -> Row<'r> {
+        debug_assert!(matches!(self.effect, Effect::Changes), "what adds changes something");
         Row { effect: Effect::Adds, ..self }
     }
 
     /// The same, if it only tells what it would change.
     pub(super) const fn previews(self, is_preview: bool) -> Row<'r> {
+        debug_assert!(self.power.changes(), "what only looks previews nothing");
         if is_preview { Row { effect: Effect::Tells, is_audited: false, ..self } } else { self }
     }
 
     /// What it makes is all that is kept of it: there may be thousands a second.
     pub(super) const fn unaudited(self) -> Row<'r> {
+        debug_assert!(self.is_audited, "what changes nothing is not audited anyway");
         Row { is_audited: false, ..self }
     }
 
@@ -204,11 +207,13 @@ impl<'r> Row<'r> {
 
     /// The end of a run is its last answer, if that is waited for.
     pub(super) const fn ends(self, waits: bool) -> Row<'r> {
+        debug_assert!(!waits || matches!(self.backend, Backend::Owner), "the loop alone tells an end");
         if waits { Row { answers: Answers::End, ..self } } else { self }
     }
 
     /// The store alone can answer it.
     pub(super) const fn by(self, backend: Backend) -> Row<'r> {
+        debug_assert!(matches!(self.power, Power::Looks), "what changes something is planned by the owner");
         Row { backend, ..self }
     }
 

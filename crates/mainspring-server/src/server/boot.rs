@@ -160,7 +160,7 @@ impl Server {
             kept_status: None,
             data,
         };
-        server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
+        server.clients.peers.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
         let joined = server.work.join(WorkerId(lease.epoch));
         server.owner.tell_all(joined);
         server.owner.tell_all(server.work.facts());
@@ -173,7 +173,7 @@ impl Server {
             }
             Err(error) => {
                 // It leaves in good order: nothing was started.
-                server.clients.remove_socket();
+                server.clients.peers.remove_socket();
                 let _ = server.release_store();
                 Err(error)
             }
@@ -402,7 +402,7 @@ impl Server {
         }
     }
 
-    fn apply(&mut self, definitions: Definitions) {
+    pub(super) fn apply(&mut self, definitions: Definitions) {
         let ticket = self.clients.ticket(Purpose::Restored { source: definitions.source.clone() });
         self.owner.command(ticket, Command::Apply(definitions));
     }
@@ -470,6 +470,7 @@ fn retired_text(source: &str, names: &[&str], prune: Prune) -> String {
 
 /// What was read as a set for the planner. Jobs that are not in it stay where some could not be read.
 pub(super) fn definitions(loaded: LoadedFile, job_source: &JobSource, prune: Prune) -> Definitions {
+    debug_assert!(loaded.is_good(), "nothing of a file with problems comes into force");
     let source = job_source.source();
     let of_origin = |placed: PlacedJob| {
         let mut job = placed.job;

@@ -125,6 +125,7 @@ impl Changes {
     pub(super) fn take(&mut self, now: Moment) -> Option<(RequestId, ChangesWire)> {
         debug_assert!(self.runs.len() <= MAX_CHANGED);
         debug_assert!(self.jobs.len() <= MAX_CHANGED);
+        debug_assert!(self.is_watched || self.waiting.is_none(), "for a client that waits all is noted");
         let is_told = self.is_all || self.wire != ChangesWire::default();
         let has_any = is_told || !self.runs.is_empty() || !self.jobs.is_empty();
         let request_id = self.waiting.take_if(|_| has_any)?;
@@ -135,6 +136,7 @@ impl Changes {
             state: Word::Known(state),
         });
         let mut wire = std::mem::take(&mut self.wire);
+        debug_assert!(wire.runs.is_empty() && wire.jobs.is_empty(), "they are noted apart, each once");
         wire.runs = runs.collect();
         wire.jobs = std::mem::take(&mut self.jobs).iter().map(ToString::to_string).collect();
         if std::mem::take(&mut self.is_all) {

@@ -15,20 +15,18 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::time::Instant;
 
 use mainspring_job::{Audit, RunKey, Ticket};
 
 use super::feed::Feed;
 use super::next_step::RequestId;
-use super::peer::Peer;
 use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
 use super::rate::{Bucket, INSIDE_RATE, Rates};
 use super::waiters::Waiters;
 use crate::protocol::{Answers, ErrorKind, ErrorWire, IdentifiedRequest, Response, Row};
 use mainspring_exec::clock::Moment;
-use mainspring_host::net::{BorrowedFd, LocalListener, LocalStream, RawFd};
+use mainspring_host::net::LocalListener;
 
 /// How many requests may wait for the ends of runs: each costs memory and a lookup.
 const MAX_WAITERS: usize = 10_000;
@@ -36,17 +34,18 @@ const MAX_WAITERS: usize = 10_000;
 /// All clients.
 #[derive(Debug)]
 pub(super) struct Clients {
-    peers: Peers,
+    /// The connections, beside what clients wait for.
+    pub(super) peers: Peers,
     /// What becomes of the reply to each command that is under way.
     asked: HashMap<Ticket, Purpose>,
     last_ticket: u64,
     /// Which clients wait for the end of which run.
     waiters: Waiters,
-    rates: Rates,
+    pub(super) rates: Rates,
     /// What clients may change now, all together.
     bucket: Bucket,
     /// How many requests were refused because there were too many.
-    refused_count: u64,
+    pub(super) refused_count: u64,
 }
 
 impl Clients {
@@ -72,47 +71,9 @@ impl Clients {
         })
     }
 
-    /// Adds connections of the server's own listener.
-    ///
-    /// # Errors
-    ///
-    /// When the operating system refuses them.
-    pub(super) fn adopt(&mut self, streams: Vec<LocalStream>, now: Moment) -> io::Result<()> {
-        self.peers.adopt(streams, now)
-    }
-
     /// Whether the server's own listener asks.
     pub(super) fn is_listener(&mut self, request_id: RequestId) -> bool {
         self.peers.get(request_id.client).is_some_and(|peer| peer.is_listener)
-    }
-
-    /// Makes the socket again if it is not where it was. Returns whether it was gone.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be made.
-    pub(super) fn listen_again(&mut self) -> io::Result<bool> {
-        self.peers.listen_again()
-    }
-
-    /// Removes the socket's file, if it is the server's own.
-    pub(super) fn remove_socket(&self) {
-        self.peers.remove_socket();
-    }
-
-    /// Poll says that these are ready.
-    pub(super) fn hear(&mut self, ready: &[RawFd]) {
-        self.peers.hear(ready);
-    }
-
-    /// Poll was not asked: any may be ready.
-    pub(super) fn hear_all(&mut self) {
-        self.peers.hear_all();
-    }
-
-    /// Takes new connections, and reads what has come over all.
-    pub(super) fn read(&mut self, now: Moment) {
-        self.peers.read(now);
     }
 
     /// The next request, with the number of its connection, and the caller: for whom, if the server's own
@@ -173,16 +134,6 @@ impl Clients {
         Err(ErrorWire::new(ErrorKind::Temporary, format!("too fast: the limit is {over}")))
     }
 
-    /// How much clients may change.
-    pub(super) fn rates(&self) -> Rates {
-        self.rates
-    }
-
-    /// How many requests were refused because there were too many.
-    pub(super) fn refused_count(&self) -> u64 {
-        self.refused_count
-    }
-
     /// A ticket for a command, and what is to become of the reply. A client that gets it is waited for.
     pub(super) fn ticket(&mut self, purpose: Purpose) -> Ticket {
         let request_id = purpose.request_id();
@@ -199,6 +150,7 @@ impl Clients {
 
     /// What is to become of a reply; once.
     pub(super) fn take_purpose(&mut self, ticket: Ticket) -> Option<Purpose> {
+        debug_assert!(ticket.0 <= self.last_ticket, "a reply is to a command that was given");
         self.asked.remove(&ticket)
     }
 
@@ -247,6 +199,7 @@ impl Clients {
     pub(super) fn end_question(&mut self, request_id: RequestId) {
         if let Some(peer) = self.peers.get(request_id.client) {
             debug_assert!(0 < peer.asking_count, "a question ends that was begun");
+            debug_assert!(peer.follow_count <= peer.asking_count, "who follows an output has asked for it");
             peer.asking_count = peer.asking_count.saturating_sub(1);
             peer.follow_count = peer.follow_count.saturating_sub(usize::from(request_id.follows));
         }
@@ -263,7 +216,8 @@ impl Clients {
     /// A client that was counted as one that waits, when its command was given, waits for the end of this
     /// run.
     pub(super) fn wait_on(&mut self, request_id: RequestId, key: RunKey) {
-        if self.peers.get(request_id.client).is_some() {
+        if let Some(peer) = self.peers.get(request_id.client) {
+            debug_assert!(0 < peer.waited_count, "who waits is counted");
             self.waiters.add(key, request_id);
         }
     }
@@ -311,40 +265,5 @@ impl Clients {
             }
         }
         over
-    }
-
-    /// All connections, to feed them.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
-        self.peers.iter_mut()
-    }
-
-    /// Writes what can be written, and forgets the connections that are over.
-    pub(super) fn write(&mut self, now: Moment) {
-        self.peers.write(now);
-    }
-
-    /// Whether requests have been read and not yet returned.
-    pub(super) fn has_request(&self) -> bool {
-        self.peers.has_request()
-    }
-
-    /// When new connections are looked for again, if there was no descriptor for one.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.peers.deadline()
-    }
-
-    /// When the store is asked again for what other servers have written.
-    pub(super) fn feed_deadline(&self) -> Option<Instant> {
-        self.peers.feed_deadline()
-    }
-
-    /// Adds what to poll.
-    pub(super) fn watch<'a>(
-        &'a self,
-        readable: &mut Vec<BorrowedFd<'a>>,
-        writable: &mut Vec<BorrowedFd<'a>>,
-        left: &mut Vec<BorrowedFd<'a>>,
-    ) {
-        self.peers.watch(readable, writable, left);
     }
 }

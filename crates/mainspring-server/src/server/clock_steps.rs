@@ -35,7 +35,7 @@ pub(super) struct ClockSteps {
     /// When the clock since boot was read last, and what it showed.
     read: (Moment, Duration),
     /// When people were told of a step last, and what.
-    told: Option<ReportedStep>,
+    pub(super) told: Option<ReportedStep>,
 }
 
 /// A step that people are told of.
@@ -80,11 +80,6 @@ impl ClockSteps {
             self.told = Some(ReportedStep { at: now.wall, text, is_back: step.is_back() });
         }
         Some(step)
-    }
-
-    /// When people were told of a step last, and what.
-    pub(super) fn told(&self) -> Option<&ReportedStep> {
-        self.told.as_ref()
     }
 }
 
@@ -143,7 +138,7 @@ mod tests {
             text: "the clock was set back by 1 h 0 min".to_owned(),
             is_back: true,
         };
-        assert_eq!(steps.told(), Some(&told));
+        assert_eq!(steps.told, Some(told));
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub(super) struct DiskReserve {
     directory: PathBuf,
     reserve: Reserve,
     reserve_bytes: u64,
-    floor_bytes: u64,
+    /// How much room makes a difference.
+    pub(super) floor_bytes: u64,
     is_short: bool,
 }
 
@@ -118,11 +119,6 @@ impl DiskReserve {
         self.reserve == Reserve::Used
     }
 
-    /// How much room makes a difference.
-    pub(super) fn floor_bytes(&self) -> u64 {
-        self.floor_bytes
-    }
-
     /// What is wrong, for people.
     pub(super) fn trouble(&self) -> Option<&'static str> {
         match (self.is_full(), self.is_short) {
@@ -150,6 +146,7 @@ pub fn give_up(data: &DataDirectory) -> bool {
 }
 
 fn hold(path: &Path, bytes: u64) -> io::Result<()> {
+    debug_assert!(0 < bytes, "a server without a reserve makes none again");
     let file = private::file().write(true).create(true).truncate(true).open(path)?;
     let made = allocate(&file, bytes);
     if made.is_err() {

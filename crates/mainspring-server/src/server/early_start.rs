@@ -18,7 +18,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use mainspring_job::Start;
 
 use super::execution::{AttemptKey, left_until};
@@ -27,48 +26,36 @@ use mainspring_exec::delay_queue::{DelayQueue, TimerId};
 
 /// See the head of this file.
 #[derive(Debug)]
-pub(super) struct EarlyStarts<S = Start> {
-    queue: DelayQueue<(AttemptKey, S)>,
+pub(super) struct EarlyStarts {
+    queue: DelayQueue<Start>,
     /// By the attempt.
     ids: HashMap<AttemptKey, TimerId>,
 }
 
 impl EarlyStarts {
-    /// Holds a start whose time has not come. Returns any other.
-    pub(super) fn hold(&mut self, start: Start, now: Moment) -> Option<Start> {
-        let (attempted, not_before) = ((start.key.clone(), start.attempt), start.not_before);
-        self.hold_until(not_before, attempted, start, now)
-    }
-}
-
-impl<S> EarlyStarts<S> {
     /// Nothing yet.
-    pub(super) fn new(now: Moment) -> EarlyStarts<S> {
+    pub(super) fn new(now: Moment) -> EarlyStarts {
         EarlyStarts { queue: DelayQueue::new(now.monotonic), ids: HashMap::new() }
     }
 
-    fn hold_until(
-        &mut self,
-        at: Option<Timestamp>,
-        attempted: AttemptKey,
-        start: S,
-        now: Moment,
-    ) -> Option<S> {
-        let left = left_until(at, now);
+    /// Holds a start whose time has not come. Returns any other.
+    pub(super) fn hold(&mut self, start: Start, now: Moment) -> Option<Start> {
+        let left = left_until(start.not_before, now);
         if left.is_zero() {
             return Some(start);
         }
-        let id = self.queue.add(now.monotonic + left, (attempted.clone(), start));
+        let attempted = (start.key.clone(), start.attempt);
+        let id = self.queue.add(now.monotonic + left, start);
         let replaced = self.ids.insert(attempted, id);
         debug_assert!(replaced.is_none(), "an attempt is started once");
         None
     }
 
     /// Takes all whose time has come, in the order of their times.
-    pub(super) fn take_due(&mut self, now: Moment) -> Vec<S> {
+    pub(super) fn take_due(&mut self, now: Moment) -> Vec<Start> {
         let mut starts = Vec::new();
-        while let Some((attempted, start)) = self.queue.pop_due(now.monotonic) {
-            let id = self.ids.remove(&attempted);
+        while let Some(start) = self.queue.pop_due(now.monotonic) {
+            let id = self.ids.remove(&(start.key.clone(), start.attempt));
             debug_assert!(id.is_some(), "what is held is found by its attempt");
             starts.push(start);
         }
@@ -92,6 +79,7 @@ impl<S> EarlyStarts<S> {
     }
 
     pub(super) fn count(&self) -> usize {
+        debug_assert_eq!(self.ids.is_empty(), self.queue.is_empty(), "what is held has an id, and no more");
         self.ids.len()
     }
 
@@ -103,26 +91,41 @@ impl<S> EarlyStarts<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+    use mainspring_job::{Action, RunKey, Work, WorkerId};
+
     use super::super::execution::LEAD;
     use super::*;
-    use mainspring_job::RunKey;
+
+    fn start(job: &str, not_before: Option<Timestamp>) -> Start {
+        let key: RunKey = format!("{job}@2026-11-23T08:00:00Z").parse().unwrap();
+        let work = Arc::new(Work::new(Action::new("process", "{}").unwrap()));
+        let mut start = Start::new(key, 1, WorkerId(1), work);
+        start.not_before = not_before;
+        start
+    }
 
     fn attempted(job: &str) -> AttemptKey {
-        let key: RunKey = format!("{job}@2026-11-23T08:00:00Z").parse().unwrap();
-        (key, 1)
+        (start(job, None).key, 1)
     }
 
     fn later(start: Moment, microseconds: u64) -> Moment {
         start.after(Duration::from_micros(microseconds))
     }
 
+    fn names(starts: &[Start]) -> Vec<&str> {
+        starts.iter().map(|start| start.key.job.as_str()).collect()
+    }
+
     #[test]
     fn a_start_begins_at_its_time_and_not_before_and_what_is_taken_away_never_does() {
         let began = Moment::now();
         let mut early = EarlyStarts::new(began);
-        let mut hold = |job: &'static str, microseconds| {
+        let mut hold = |job: &str, microseconds| {
             let at = Some(later(began, microseconds).wall);
-            assert_eq!(early.hold_until(at, attempted(job), job, began), None);
+            assert!(early.hold(start(job, at), began).is_none());
         };
         hold("second", 7_001);
         hold("first", 7_000);
@@ -131,10 +134,10 @@ mod tests {
         assert!(early.remove(&attempted("cancelled")) && !early.remove(&attempted("cancelled")));
         assert_eq!(early.wait(began), Some(Duration::from_micros(7_000)));
         assert!(early.take_due(later(began, 6_999)).is_empty());
-        assert_eq!(early.take_due(later(began, 7_000)), ["first"]);
+        assert_eq!(names(&early.take_due(later(began, 7_000))), ["first"]);
         // A clock that was read wrongly, or set, holds nothing up for longer than the lead.
         let over = began.after(LEAD);
-        assert_eq!(early.take_due(over), ["second", "far"]);
+        assert_eq!(names(&early.take_due(over)), ["second", "far"]);
         assert!(early.count() == 0 && early.wait(over).is_none());
     }
 
@@ -143,9 +146,9 @@ mod tests {
         let now = Moment::now();
         let mut early = EarlyStarts::new(now);
         for at in [None, Some(now.wall), Some(Timestamp::MIN)] {
-            assert_eq!(early.hold_until(at, attempted("a"), "a", now), Some("a"));
+            assert!(early.hold(start("a", at), now).is_some());
         }
-        assert_eq!(early.hold_until(Some(Timestamp::MAX), attempted("a"), "a", now), None);
+        assert!(early.hold(start("a", Some(Timestamp::MAX)), now).is_none());
         assert_eq!(early.take_all(), [attempted("a")]);
         assert!(early.count() == 0 && early.take_due(now.after(LEAD)).is_empty());
     }

@@ -213,6 +213,7 @@ impl Files {
         reading: Occasion,
         now: Moment,
     ) -> Vec<(usize, LoadedFile)> {
+        debug_assert!(indices.is_sorted_by(|a, b| a < b), "each file is read once, and claims names once");
         let (mut read, mut claimants) = (Vec::new(), Vec::new());
         let at = self.since(now);
         let mut in_force_bytes = Vec::new();

@@ -40,15 +40,15 @@ impl Server {
             quarantined: planner.quarantined().count() as u64,
             files: self.files.served.iter().map(|file| describe::file(file, now.wall)).collect(),
             is_kept: self.keeping == Keeping::OnDisk,
-            changes_max: self.clients.rates().total,
-            connection_changes_max: self.clients.rates().connection,
-            refused: self.clients.refused_count(),
+            changes_max: self.clients.rates.total,
+            connection_changes_max: self.clients.rates.connection,
+            refused: self.clients.refused_count,
             troubles: self.troubles(now),
             ..StatusWire::default()
         };
         let mut health = HealthWire {
             epoch: Some(self.owner.lease().epoch),
-            clock_step: self.clock_steps.told().map(|told| ClockStepWire {
+            clock_step: self.clock_steps.told.as_ref().map(|told| ClockStepWire {
                 at: told.at,
                 text: told.text.clone(),
                 is_back: told.is_back,

@@ -38,28 +38,20 @@ pub(super) enum HostKind {
     Program,
 }
 
-impl HostKind {
-    fn of(host: &Host) -> HostKind {
-        match host {
-            Host::Process(..) => HostKind::Process,
-            Host::Program { .. } => HostKind::Program,
-        }
-    }
-}
-
 /// What a server gets of the process that it is in: signals, questions, jobs, and where its log goes.
 pub(super) type HostParts = (Signals, Option<Calls>, Option<Definitions>, File, HostKind);
 
 /// From here on a signal ends the loop and not the process, so nothing that was started is left behind.
 pub(super) fn of_host(host: Host) -> Result<HostParts, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
-    let host_kind = HostKind::of(&host);
-    let (signals, calls, own, output) = match host {
+    let (signals, calls, own, output, host_kind) = match host {
         Host::Process(signals, calls) => {
             let signals = signals.map_or_else(Signals::register, Ok);
-            (signals, calls, None, standard_output())
+            (signals, calls, None, standard_output(), HostKind::Process)
         }
-        Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
+        Host::Program { calls, jobs, log } => {
+            (Signals::none(), Some(calls), Some(jobs), Ok(log), HostKind::Program)
+        }
     };
     Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?, host_kind))
 }

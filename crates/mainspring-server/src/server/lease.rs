@@ -85,7 +85,7 @@ impl Server {
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
         // The socket says that there is an owner, and there is none any more.
-        self.clients.remove_socket();
+        self.clients.peers.remove_socket();
         super::finish_log(&mut self.log, now)?;
         if self.holding.was_stopping { Ok(()) } else { Err(Error::Store(StoreError::Fenced)) }
     }

@@ -13,16 +13,6 @@ use crate::protocol::{MAX_METERED_JOBS, MetricsWire, Response};
 use mainspring_exec::clock::Moment;
 
 impl Server {
-    /// A code with which a browser signs in.
-    pub(super) fn login_code(&mut self, now: Moment) -> NextResult {
-        self.listener.codes.give(now).map(Next::Answer)
-    }
-
-    /// Whether a code is good, once.
-    pub(super) fn redeem(&mut self, code: &str, now: Moment) -> NextResult {
-        self.listener.codes.redeem(code, now).map(Next::Answer)
-    }
-
     /// What was counted and measured since the server began.
     pub(super) fn metrics(&self, jobs_max: usize) -> NextResult {
         let jobs = self.owner.planner().jobs().map(|(job, _)| &job.name);

@@ -55,6 +55,7 @@ impl LoginCodes {
         }
         let code = random_text(CODE_BYTES)
             .map_err(|error| ErrorWire::new(ErrorKind::Failed, format!("no code can be made: {error}")))?;
+        debug_assert!(self.codes.is_sorted_by_key(|(_, at)| at.monotonic), "the first is the oldest");
         if self.codes.len() == MAX_CODES {
             self.codes.remove(0);
         }

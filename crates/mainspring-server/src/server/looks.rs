@@ -101,6 +101,7 @@ impl Writers {
 
     /// Whether a writer has a file open.
     pub(super) fn of(&self, path: &Path) -> Writer {
+        debug_assert!(self.open.is_subset(&self.names), "only files of interest are waited for");
         if self.open.is_empty() {
             return Writer::None;
         }

@@ -109,6 +109,7 @@ impl Outputs {
             self.lost_bytes += piece.text.len() as u64;
             return Ok(());
         }
+        debug_assert!(0 < attempt, "a file without a line is one of attempt 0");
         debug_assert!(!piece.text.contains('\n'), "a piece is one line of the file");
         let written = self.file(key, cause).and_then(|file| {
             let (stream, mark) = (stream_name(stream), if piece.goes_on { GOES_ON } else { "" });

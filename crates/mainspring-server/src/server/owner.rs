@@ -195,6 +195,7 @@ impl Owner {
             let count = self.writer.backlog_count.saturating_sub(batch.operations.len());
             self.writer.backlog_count = count;
             watch(&mut self.planner, &mut batch);
+            debug_assert!(batch.assignments.len() <= batch.operations.len(), "what is assigned is begun");
             self.writer.commit(batch, now);
         }
         self.writer.has_more = true;
@@ -217,6 +218,7 @@ impl Owner {
         Some(match self.writer.next_report(now)? {
             Report::Committed { number, answers, holders, asked, reading } => {
                 self.is_renewed(asked, reading);
+                debug_assert!(holders.iter().all(|(index, _)| *index < answers.len()), "of its answers");
                 if !holders.is_empty() {
                     self.planner.handle(now.wall, Input::Holders(holders), outputs);
                 }

@@ -289,6 +289,7 @@ impl Peer {
 
     /// Says what is wrong with the connection as a whole, and reads no more of it.
     fn refuse(&mut self, message: String) {
+        debug_assert!(self.refusal.is_none(), "nothing is read after what was refused");
         self.refusal = Some(message);
         self.unread.clear();
         (self.start, self.line) = (0, Line::NotBefore(0));

@@ -92,6 +92,7 @@ impl Peers {
 
     /// Adds connections of the server's own listener.
     pub(super) fn adopt(&mut self, streams: Vec<LocalStream>, now: Moment) -> io::Result<()> {
+        debug_assert!(self.peers.is_empty(), "the listener's connections come before all others");
         for stream in streams {
             self.last_number += 1;
             let peer = Peer::new(self.last_number, stream, Bucket::new(INSIDE_RATE, now), now)?;

@@ -8,6 +8,15 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 
+/// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one
+/// twice.
+pub(super) const GATHER: Duration = Duration::from_millis(20);
+
+/// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
+pub(super) const KILL_WAIT: Duration = Duration::from_secs(1);
+
+const _: () = assert!(GATHER.as_millis() < KILL_WAIT.as_millis());
+
 /// How patient a server is that is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopping {
@@ -25,4 +34,17 @@ pub(super) enum Phase {
     Draining { since: Moment },
     Asked { since: Moment },
     Killed { since: Moment },
+}
+
+impl Phase {
+    /// How long it lasts, and since when it does; `None` before an end is asked for.
+    pub(super) fn length(self, stopping: Stopping) -> Option<(Duration, Moment)> {
+        match self {
+            Phase::Running => None,
+            Phase::Gathering { since } => Some((GATHER, since)),
+            Phase::Draining { since } => Some((stopping.drain, since)),
+            Phase::Asked { since } => Some((stopping.grace, since)),
+            Phase::Killed { since } => Some((KILL_WAIT, since)),
+        }
+    }
 }

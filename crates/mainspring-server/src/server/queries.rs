@@ -189,6 +189,7 @@ pub(super) fn rewinding(
     count: u64,
     planned: Timestamp,
 ) -> NextResult {
+    debug_assert!(times.len() as u64 <= count, "those that are shown are counted");
     let mut left = Vec::new();
     for time in times {
         let key = RunKey::new(job.clone(), time);
@@ -295,6 +296,7 @@ pub(super) fn fetch_output(reader: &mut dyn Reader, run: &Run, outputs: &Path) {
 /// A page of who asked for what.
 pub(super) fn audit(reader: &mut dyn Reader, query: &AuditQuery) -> NextResult {
     let rows = reader.audit(query).map_err(store_failed)?;
+    debug_assert!(rows.len() <= query.limit, "a page that is not full is the last");
     let before = rows.last().filter(|_| rows.len() == query.limit).map(|row| row.number);
     Ok(Next::Answer(Response::Audit { rows: rows.iter().map(describe::audited).collect(), before }))
 }
@@ -338,6 +340,7 @@ pub(super) fn recount(reader: &mut dyn Reader) -> NextResult {
 pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> NextResult {
     let limit = limit.clamp(1, MAX_ROWS);
     let found = reader.load(after, Timestamp::MAX, limit).map_err(store_failed)?;
+    debug_assert!(found.len() <= limit, "a page that is not full is the last");
     let after = found.last().filter(|_| found.len() == limit).map(|once| once.id.to_string());
     Ok(Next::Answer(Response::Pending { pending: found.iter().map(describe::once).collect(), after }))
 }
@@ -377,8 +380,7 @@ pub(super) fn waiting(reader: &mut dyn Reader) -> Result<WaitingWire, ErrorWire>
 
 /// The output of a certain run.
 pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) -> NextResult {
-    let run = reader.run(&key).map_err(store_failed)?;
-    let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
+    let run = run(reader, &key)?;
     fetch_output(reader, &run, outputs);
     Ok(Next::Feed { key, cause: run.cause, job: None })
 }
@@ -402,6 +404,7 @@ pub(super) fn logs_of_job(
         }
         let runs = reader.find(&query).map_err(store_failed)?;
         query.cursor = runs.last().map(Cursor::of);
+        debug_assert!(runs.len() <= UNSTARTED_ROWS, "the limit is met, and not passed over");
         if runs.is_empty() {
             break;
         }

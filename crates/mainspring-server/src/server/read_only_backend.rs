@@ -302,6 +302,8 @@ impl ReadOnlyBackend<'_> {
             let first = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
             let records = self.reader.defined_from(first, MAX_LISTED).map_err(Error::Store)?;
             let is_last = records.len() < MAX_LISTED;
+            let is_after = |found: &JobName| after.as_ref().is_none_or(|after| after < found);
+            debug_assert!(records.iter().all(|it| is_after(&it.mark.job)), "a page is after the last one");
             after = records.last().map(|last| last.mark.job.clone());
             for one in records.into_iter().filter_map(&found) {
                 if page.len() == MAX_LISTED || MAX_PAGE_BYTES <= bytes {
@@ -339,6 +341,7 @@ impl ReadOnlyBackend<'_> {
     /// The open runs of these jobs, which are in order. Of a folder that no server has none is open. Runs of
     /// jobs between them are passed over.
     fn loads(&mut self, names: &[&JobName]) -> Result<HashMap<JobName, Load>, StoreError> {
+        debug_assert!(names.is_sorted(), "a job is found among them by halves");
         let mut loads: HashMap<JobName, Load> = HashMap::new();
         let before = |name: &JobName| RunKey::new(name.clone(), Timestamp::MIN);
         let mut next = names.first().filter(|_| self.is_shared).map(|name| before(name));
@@ -358,6 +361,7 @@ impl ReadOnlyBackend<'_> {
                 let later = names.get(names.partition_point(|name| **name < last.key.job))?;
                 Some(if **later == last.key.job { last.key.clone() } else { before(later) })
             });
+            debug_assert!(next.as_ref().is_none_or(|next| after < *next), "a page is after the last one");
         }
         Ok(loads)
     }

@@ -20,6 +20,7 @@ use mainspring_job::{Output, StoreError};
 
 use super::boot::Keeping;
 use super::owner::News;
+use super::writer::LATE;
 use super::zone_watch::ZoneWatch;
 use super::{Server, polling};
 use crate::error::Error;
@@ -33,6 +34,8 @@ use mainspring_host::net::BorrowedFd;
 /// How long the end waits for a store that does not answer: what is not on disk then is recorded as abandoned
 /// at the next start.
 const END_WAIT: Duration = Duration::from_secs(5);
+
+const _: () = assert!(LATE.as_nanos() < END_WAIT.as_nanos(), "people know why an end is not recorded");
 
 impl Server {
     /// What the store's thread has done becomes outputs, answers and notes. Returns whether a batch was
@@ -108,7 +111,7 @@ impl Server {
             );
             return true;
         }
-        let removed_count = self.work.outputs.remove_oldest(self.reserve.floor_bytes());
+        let removed_count = self.work.outputs.remove_oldest(self.reserve.floor_bytes);
         if 0 < removed_count {
             let text =
                 format!("the disk is full: the oldest kept output was removed ({removed_count} files)");
@@ -144,7 +147,7 @@ impl Server {
     /// Has the store looked at, whether all of it is where it was, and looks after the socket beside it.
     pub(super) fn look_at_store(&mut self, now: Moment) {
         self.owner.writer().renew();
-        let text = match self.clients.listen_again() {
+        let text = match self.clients.peers.listen_again() {
             Ok(false) => None,
             Ok(true) => Some("the socket was removed: it was made again".to_owned()),
             Err(error) => Some(format!("the socket was removed, and cannot be made again: {error}")),

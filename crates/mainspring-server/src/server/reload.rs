@@ -104,9 +104,7 @@ impl Server {
         };
         let Some(text) = self.files.served[index].remove(count, told_until) else { return };
         self.note(now.wall, &text);
-        let ticket = self.clients.ticket(Purpose::Restored { source: source.clone() });
-        self.owner
-            .command(ticket, Command::Apply(Definitions::new(source, Vec::new()).with_prune(Prune::Remove)));
+        self.apply(Definitions::new(source, Vec::new()).with_prune(Prune::Remove));
     }
 
     /// A file was read again. It is told, for an hour to those who ask too, if it is empty or has lost most

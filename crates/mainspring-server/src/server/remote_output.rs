@@ -34,6 +34,7 @@ use super::output::{LIVE, read_line};
 
 /// How much of the end of a file is read to find its last whole line: two lines as long as can be.
 const TAIL_BYTES: u64 = 4 * MAX_OUTPUT_LINE_BYTES as u64;
+const _: () = assert!(TAIL_BYTES <= MAX_KEPT_OUTPUT_BYTES as u64, "it is read in one piece");
 
 /// The files that this process writes, or has put together in part. It is held while a file is written, and
 /// never while a store is asked: a worker that waits here cannot renew its lease.
@@ -133,8 +134,9 @@ fn add(outputs: &[KeptOutput], phase: RunPhase, path: &Path) {
 }
 
 impl Files {
-    /// These were kept, in the order of attempts. What the file has by now is passed over.
+    /// These were kept. What the file has by now is passed over.
     fn add(&mut self, outputs: &[KeptOutput], phase: RunPhase, path: &Path) -> io::Result<()> {
+        debug_assert!(outputs.is_sorted_by_key(|output| output.attempt), "they are in the order of attempts");
         let live = path.with_extension(LIVE);
         let known = self.brought.get(path).copied().filter(|_| live.exists());
         let begun = known.unwrap_or(Extent { attempt: last_attempt(path), bytes: u64::MAX });

@@ -47,7 +47,7 @@ impl Server {
     /// Takes requests of all clients in turn, until there is none or the time of this turn is over; or there
     /// are enough for a batch that can be written while the others are read.
     pub(super) fn take_requests(&mut self, now: Moment) {
-        self.clients.read(now);
+        self.clients.peers.read(now);
         let (began, mut taken_count) = (Moment::now(), 0);
         while self.takes_requests(now)
             && let Some((request_id, asked)) = self.clients.next_request()
@@ -263,8 +263,8 @@ impl Server {
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
             Request::Find { run } => self.find(&run, now),
             Request::Metrics { jobs_max } => self.metrics(jobs_max),
-            Request::LoginCode => self.login_code(now),
-            Request::Redeem { code } => self.redeem(&code, now),
+            Request::LoginCode => self.listener.codes.give(now).map(Next::Answer),
+            Request::Redeem { code } => self.listener.codes.redeem(&code, now).map(Next::Answer),
             Request::Watch => self.watch(request_id),
         }
     }

@@ -30,6 +30,7 @@ pub const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The longest time between two questions, however long the lease of the other lasts.
 const ASK_MAX: Duration = Duration::from_secs(5);
+const _: () = assert!(ASK_INTERVAL.as_nanos() <= ASK_MAX.as_nanos(), "a held one is not asked more often");
 
 /// How much later than it may be free it is asked for: of several that ask, each a little later.
 const ASK_DELAY: Duration = Duration::from_millis(20);

@@ -17,24 +17,15 @@
 //!
 //! Cost: none until an end is asked for.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mainspring_job::Input;
 
-use super::phase::Phase;
+use super::phase::{GATHER, KILL_WAIT, Phase};
 use super::{Keeping, Server};
 use crate::supervisor;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
-
-/// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one
-/// twice.
-const GATHER: Duration = Duration::from_millis(20);
-
-/// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
-const KILL_WAIT: Duration = Duration::from_secs(1);
-
-const _: () = assert!(GATHER.as_millis() < KILL_WAIT.as_millis());
 
 impl Server {
     pub(super) fn take_signals(&mut self, now: Moment) {
@@ -65,6 +56,7 @@ impl Server {
 
     /// Nothing starts any more.
     pub(super) fn drain(&mut self, now: Moment) {
+        debug_assert!(matches!(self.phase, Phase::Running | Phase::Gathering { .. }), "an end begins once");
         self.owner.tell(Input::Stop);
         self.owner.tell_all(self.work.end());
         self.phase = Phase::Draining { since: now };
@@ -93,7 +85,7 @@ impl Server {
         self.owner.tell_all(self.work.ask_all_to_end(now));
     }
 
-    pub(super) fn kill(&mut self, now: Moment, why: &str) {
+    fn kill(&mut self, now: Moment, why: &str) {
         self.note(
             now.wall,
             &format!("{why}: SIGKILL to what runs ({})", self.work.execution().process_count()),
@@ -102,26 +94,15 @@ impl Server {
         self.phase = Phase::Killed { since: now };
     }
 
-    /// How long the present phase lasts, and since when it does.
-    fn phase_length(&self) -> Option<(Duration, Moment)> {
-        match self.phase {
-            Phase::Running => None,
-            Phase::Gathering { since } => Some((GATHER, since)),
-            Phase::Draining { since } => Some((self.stopping.drain, since)),
-            Phase::Asked { since } => Some((self.stopping.grace, since)),
-            Phase::Killed { since } => Some((KILL_WAIT, since)),
-        }
-    }
-
     /// When the next phase begins; `None` for never, also where the patience is longer than the clock goes.
     pub(super) fn phase_deadline(&self) -> Option<Instant> {
-        let (length, since) = self.phase_length()?;
+        let (length, since) = self.phase.length(self.stopping)?;
         since.monotonic.checked_add(length)
     }
 
     /// When the end does not wait for the store any more, if nothing else is waited for.
     pub(super) fn store_deadline(&self) -> Option<Instant> {
-        let (_, since) = self.phase_length().filter(|_| self.work.running_count() == 0)?;
+        let (_, since) = self.phase.length(self.stopping).filter(|_| self.work.running_count() == 0)?;
         self.end_deadline(since)
     }
 

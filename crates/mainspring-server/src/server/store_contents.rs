@@ -44,6 +44,7 @@ impl StoreContents {
                 let heard = StoreContents::heard(&records);
                 return Ok(StoreContents { records, paused, sources, pages, heard });
             }
+            debug_assert!(last.is_none_or(|last| last < page[0].key), "each page is after the one before");
             pages.push(page);
         }
     }

@@ -221,6 +221,7 @@ impl StoreThread {
 
     /// Writes what comes next, or tries it again later.
     fn write(&mut self) -> Result<(), StoreError> {
+        debug_assert!(!self.is_full, "the loop says when there is room to try it");
         let Some(batch) = self.batches.front() else { return Ok(()) };
         let asked = boot_time();
         let committed = self.store.commit(self.lease, batch).and_then(|Commit { answers, now, .. }| {

@@ -5,7 +5,6 @@
 //!
 //! Does not change anything.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -115,7 +114,7 @@ impl Server {
 
     /// What is known of these jobs, which are in the order of their names.
     fn all_known(&self, page: Vec<JobRow<'_>>, now: Moment) -> Vec<JobDetail> {
-        // Loads are in that order as well, so one walk meets all of them.
+        debug_assert!(page.is_sorted_by(|a, b| a.0.name < b.0.name), "loads are so too: one walk meets all");
         let first = page.first().map(|(job, ..)| &job.name);
         let mut loads = first.into_iter().flat_map(|name| self.owner.planner().loads_from(name)).peekable();
         let known = |(job, mark, armed): JobRow<'_>| {
@@ -173,7 +172,7 @@ impl Server {
     pub(super) fn find(&self, text: &str, now: Moment) -> NextResult {
         let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
         let holds = self.run_holds(&key, now);
-        let (outputs, local) = (self.output_folder(), self.work.progress());
+        let (outputs, local) = (self.data.output(), self.work.progress());
         query(move |reader| {
             let run = queries::run(reader, &key)?;
             queries::fetch_output(reader, &run, &outputs);
@@ -208,7 +207,7 @@ impl Server {
 
     pub(super) fn logs(&self, of: &str) -> NextResult {
         if let Some(key) = run_key(of) {
-            let outputs = self.output_folder();
+            let outputs = self.data.output();
             return query(move |reader| queries::logs_of_run(reader, key, &outputs));
         }
         let name = job_name(of)?;
@@ -216,13 +215,8 @@ impl Server {
         if let Some(key) = self.work.latest.get(&name) {
             return Ok(Next::Feed { key: key.clone(), cause: Cause::Trigger, job });
         }
-        let outputs = self.output_folder();
+        let outputs = self.data.output();
         query(move |reader| queries::logs_of_job(reader, name, job, &outputs))
-    }
-
-    /// The folder of outputs, for the thread that fetches one into it.
-    pub(super) fn output_folder(&self) -> PathBuf {
-        self.data.output()
     }
 
     pub(super) fn export(&self, after: Option<&str>) -> Response {
@@ -254,7 +248,7 @@ impl Server {
     pub(super) fn feed_peers(&mut self, now: Moment) {
         let (work, planner) = (&self.work, self.owner.planner());
         let mut asked = Vec::new();
-        for peer in self.clients.iter_mut() {
+        for peer in self.clients.peers.iter_mut() {
             while peer.feed_lines() {
                 let asking_count = peer.asking_count;
                 let Some(feed) = &mut peer.feed else { break };

@@ -87,6 +87,7 @@ impl Work {
 
     /// The worker that this server is for its own planner, under this id.
     pub(super) fn join(&mut self, id: WorkerId) -> Vec<Input> {
+        debug_assert!(self.worker.is_none(), "a server is one worker");
         self.worker = self.execution.worker(id);
         self.worker.clone().map(|worker| Input::Worker(WorkerEvent::Present(worker))).into_iter().collect()
     }
@@ -149,6 +150,7 @@ impl Work {
 
     /// Takes what was held until now.
     pub(super) fn take_due(&mut self, now: Moment) -> Vec<Start> {
+        debug_assert!(!self.is_ending || self.early_starts.count() == 0, "nothing is held at the end");
         self.early_starts.take_due(now)
     }
 

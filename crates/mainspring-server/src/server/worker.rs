@@ -34,7 +34,7 @@ use std::time::Duration;
 use mainspring_job::{AttemptEnd, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, WorkerId};
 
 use super::execution::{AttemptKey, Execution};
-use super::phase::{Phase, Stopping};
+use super::phase::{KILL_WAIT, Phase, Stopping};
 use super::work::Work;
 use super::{LOOK_INTERVAL, finish_log, polling};
 use crate::error::Error;
@@ -43,9 +43,6 @@ use crate::waiting::wait_for;
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
 use mainspring_host::net::{AsFd, BorrowedFd};
-
-/// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
-const KILL_WAIT: Duration = Duration::from_secs(1);
 
 /// What the membership says to the loop.
 #[derive(Debug)]
@@ -464,12 +461,8 @@ impl WorkerLoop {
 
     /// Waits for anything to do.
     fn wait(&mut self, now: Moment) -> Result<(), Error> {
-        let of_phase = match self.phase {
-            Phase::Draining { since } => Some(self.stopping.drain.saturating_sub(now.since(since))),
-            Phase::Asked { since } => Some(self.stopping.grace.saturating_sub(now.since(since))),
-            Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
-            Phase::Running | Phase::Gathering { .. } => None,
-        };
+        let of_phase = self.phase.length(self.stopping);
+        let of_phase = of_phase.map(|(length, since)| length.saturating_sub(now.since(since)));
         let deadlines = LeaseDeadlines::of(self.link.lease.lasts());
         let of_lease = self.link.lease.age().filter(|_| !self.is_lost).map(|age| {
             let next = [deadlines.old, deadlines.over].into_iter().find(|step| age < *step);

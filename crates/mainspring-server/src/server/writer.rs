@@ -54,7 +54,7 @@ const _: () = assert!(PATIENCE.as_nanos() < LATE.as_nanos());
 const ROOM_WAIT: Duration = Duration::from_secs(1);
 
 /// After this time a commit is late, and people are told.
-const LATE: Duration = Duration::from_secs(1);
+pub(super) const LATE: Duration = Duration::from_secs(1);
 
 /// Why the first batch is not written yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,6 +220,7 @@ impl Writer {
     }
 
     pub(super) fn release(&self) {
+        debug_assert!(self.is_idle() && !self.is_full(), "nothing is on its way that needs the lease");
         self.order(Order::Release);
     }
 

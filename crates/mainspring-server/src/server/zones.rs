@@ -16,10 +16,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::tz::TimeZone;
-use mainspring_job::{Command, Definitions, Job, Prune};
+use mainspring_job::{Definitions, Job, Prune};
 
 use super::Server;
-use super::purpose::Purpose;
 use super::zone_watch::DefaultZone;
 use crate::log::Level;
 use crate::message::counted;
@@ -50,9 +49,7 @@ impl Server {
         let (retimed, unread) = self.retimed(&zone);
         let count: usize = retimed.values().map(Vec::len).sum();
         for (source, jobs) in retimed {
-            let ticket = self.clients.ticket(Purpose::Restored { source: source.clone() });
-            let definitions = Definitions::new(source, jobs).with_prune(Prune::Keep);
-            self.owner.command(ticket, Command::Apply(definitions));
+            self.apply(Definitions::new(source, jobs).with_prune(Prune::Keep));
         }
         self.say_zones(&before, &zone, count, now);
         let is_unknown = found.is_none().then(|| "that of the system".to_owned());
