@@ -17,6 +17,7 @@
 
 use std::fmt;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -135,7 +136,9 @@ impl<K: PartialEq> Deliveries<K> {
         let send = move || {
             // A thread that panicked is over, too.
             let _ = before.map(JoinHandle::join);
-            let delivered = deliver(&spec, values, unix_s);
+            // One that panicked has an end, too: else its run had none, and its place was taken for good.
+            let delivered = catch_unwind(AssertUnwindSafe(|| deliver(&spec, values, unix_s)));
+            let delivered = delivered.unwrap_or_else(|_| DeliveryResult::panicked());
             // Fails only after the loop has ended.
             let _ = sender.send((number, delivered));
             notifier.notify();

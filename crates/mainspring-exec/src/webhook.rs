@@ -149,6 +149,11 @@ impl RetryAfter {
 }
 
 impl DeliveryResult {
+    /// The end of a delivery whose thread panicked.
+    pub(crate) fn panicked() -> DeliveryResult {
+        DeliveryResult::failed("the delivery panicked", &Masks::default())
+    }
+
     fn failed(reason: &str, masks: &Masks) -> DeliveryResult {
         let reason = String::from_utf8_lossy(&masks.apply(reason.as_bytes())).into_owned();
         let (outcome, answer) = (Outcome::NoAnswer(reason), Vec::new());

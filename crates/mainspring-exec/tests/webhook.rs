@@ -315,6 +315,19 @@ fn deliveries_report_into_the_loop() {
 }
 
 #[test]
+#[cfg(debug_assertions)]
+fn a_delivery_that_panics_has_an_end_and_gives_its_place_back() {
+    // A secret that is not among those of the webhook fails an assertion in the thread.
+    let spec = Arc::new(WebhookSpec::new(template("http://127.0.0.1:1/{secret.TOKEN}")));
+    let (mut deliveries, mut heard) = (Deliveries::of_at_most(1).unwrap(), RunRecorder::default());
+    deliveries.start(None, &spec, values(), 5, Moment::now()).unwrap();
+    turn_until_idle(&mut deliveries, &mut heard);
+    let why = Some(Outcome::NoAnswer("the delivery panicked".to_owned()));
+    assert_eq!((heard.ends[0].0, &heard.ends[0].1.outcome), (5, &why));
+    assert!(!deliveries.is_full());
+}
+
+#[test]
 fn a_delivery_that_is_killed_ends_at_once_and_keeps_its_place() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

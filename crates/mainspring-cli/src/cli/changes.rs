@@ -184,7 +184,7 @@ pub enum DeadCommand {
     List(HistoryArgs),
     /// Runs a dead letter again, or all, with all their attempts
     Retry(DeadArgs),
-    /// Discards a dead letter, or of all
+    /// Discards a dead letter, or all
     Drop(DeadArgs),
 }
 

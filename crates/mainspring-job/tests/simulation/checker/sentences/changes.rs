@@ -266,7 +266,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         &["rules/absence::another_timetable_counts_from_when_the_job_is_back"],
     ),
     (
-        "A run of it that is running when its job is removed continues to its end.",
+        "A run of it that is running when its job is removed runs to its end.",
         &["rules/absence::a_run_that_fails_while_its_job_is_absent_is_tried_again_when_it_is_back"],
     ),
     (
