@@ -50,7 +50,7 @@ const ROWS: [Row; 12] = [
     // forms, Debian's cron, other systems, a start without a fork.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_219,
+        lines: 12_214,
         house: 6_800,
         later: 4_135,
     },
@@ -73,7 +73,7 @@ const ROWS: [Row; 12] = [
     // Transactions of the program, typed handlers, progress, layers of tower, a member that does not plan.
     Row { crates: &["mainspring-embed"], lines: 4_518, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server.
-    Row { crates: &["mainspring-cli"], lines: 6_766, house: 5_600, later: 250 },
+    Row { crates: &["mainspring-cli"], lines: 6_764, house: 5_600, later: 250 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
     Row { crates: &["mainspring-lab", "xtask"], lines: 10_592, house: 7_000, later: 1_224 },
 ];
