@@ -14,7 +14,7 @@
 //! end with what its tests said ([`failures`](crate::failures)); neither lane begins another step after it.
 //! There are two lanes and no more: a linker takes a gigabyte and more.
 //!
-//! Cost: a hundred minutes of a processor, most of it compiling. A Rust toolchain with rustfmt and clippy is
+//! Cost: seventy minutes of a processor, most of it compiling. A Rust toolchain with rustfmt and clippy is
 //! all it needs: [`tools`](crate::tools) installs the rest where it may. The last line says what is left out,
 //! by [`skips`].
 

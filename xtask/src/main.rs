@@ -20,14 +20,14 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   fast          what the changed crates and those above them need, within two minutes
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
   map           every file with the first line of its header, or those whose path has WORD in it
-  reference     writes the pages of docs/reference again from the code
+  reference     writes the pages of docs/reference from the code
   publish       packs each crate, unpacks it away from the workspace and tries it there; --really then publishes all
   tools         installs what the tests need, where it may
   dependencies  their licences and sources, and whether anything is known against them, with cargo-deny
   features      none, each and all of the libraries' features, without a warning, with cargo-hack
   semver        what breaks a program that was written for an earlier state of the libraries, with cargo-semver-checks
   trials        what another user of the machine would do to a server of root's: as root, or those are skipped
-  instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them again
+  instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores the new ones
   simulate      histories of jobs beyond those of the tests; --pools: of several servers at one store
   crash         kills the real server at random, N times, then a program with jobs, and checks what they promised
   chaos         four servers on a real PostgreSQL, a fault in each of N rounds, and what was promised checked

@@ -43,10 +43,10 @@ const MADE: &str = "Made from the code by `cargo xtask reference`; changes here 
 /// What is written: paths from the workspace's root, and texts.
 fn written(root: &Path) -> Vec<(String, String)> {
     let sources = sources(root);
-    let texts = fs::read_dir(root.join(TEXTS)).into_iter().flatten().flatten();
+    let texts = fs::read_dir(root.join(TEXTS)).expect("the texts of the pages are there").flatten();
     let page = |entry: fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().replace(".txt", ".md");
-        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        let text = fs::read_to_string(entry.path()).expect("a page is made of a text");
         (format!("{FOLDER}/{name}"), page(root, &sources, &text))
     };
     texts.map(page).chain([(types::PLACE.to_owned(), types::text(root))]).collect()
@@ -75,10 +75,7 @@ fn page(root: &Path, sources: &[Source], text: &str) -> String {
 fn rows(root: &Path, sources: &[Source], table: &str, said: &[String]) -> String {
     let words: Vec<&str> = table.split(' ').collect();
     let made = match words[..] {
-        ["keys", places, path, name] => return keys::rows(sources, places, [path, name, ""], said),
-        ["keys", places, path, name, "without", keys] => {
-            return keys::rows(sources, places, [path, name, keys], said);
-        }
+        ["keys", ref of @ ..] => return keys::rows(sources, of, said),
         ["arms", path] => codes::arms(sources, path),
         ["commands"] => commands::text(sources),
         ["facts"] => notifications::facts(sources),
@@ -131,6 +128,35 @@ mod tests {
 
     fn page(name: &str) -> String {
         fs::read_to_string(workspace_root().join(FOLDER).join(name)).expect("the page is committed")
+    }
+
+    #[test]
+    fn each_page_has_its_rows() {
+        for (name, least) in [
+            ("codes.md", 50),
+            ("commands.md", 20),
+            ("exit-codes.md", 10),
+            ("import.md", 150),
+            ("keys.md", 60),
+            ("limits.md", 100),
+            ("log.md", 15),
+            ("metrics.md", 20),
+            ("routes.md", 30),
+        ] {
+            let rows = page(name).lines().filter(|line| line.starts_with("| ")).count();
+            assert!(least < rows, "{name} has {rows} rows");
+        }
+    }
+
+    #[test]
+    fn a_page_that_says_that_it_is_made_has_its_text() {
+        let root = workspace_root();
+        let made: Vec<String> = written(&root).into_iter().map(|(path, _)| path).collect();
+        for entry in fs::read_dir(root.join(FOLDER)).expect("the pages are there").flatten() {
+            let path = format!("{FOLDER}/{}", entry.file_name().to_string_lossy());
+            let says_so = fs::read_to_string(root.join(&path)).expect("a page is text").contains(MADE);
+            assert_eq!(says_so, made.contains(&path), "{path}");
+        }
     }
 
     #[test]

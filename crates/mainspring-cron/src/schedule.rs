@@ -106,7 +106,7 @@ impl Schedule {
             Expression::At(moment) => Some(*moment).filter(|&moment| after < moment),
             Expression::Reboot => None,
         };
-        debug_assert!(found.is_none_or(|found| after < found), "a search from it continues");
+        debug_assert!(found.is_none_or(|found| after < found), "a search from it gets further");
         found.map(|moment| moment.to_zoned(self.zone.clone()))
     }
 

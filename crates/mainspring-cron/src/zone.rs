@@ -87,7 +87,7 @@ impl ZonedCalendar<'_> {
                 return Some(found);
             }
             let end = stretch.end?;
-            debug_assert!(from < end.at, "each step continues");
+            debug_assert!(from < end.at, "each step gets further");
             let is_settled = LONGEST_CHANGE < end.at.duration_since(from);
             let answer = self.calendar.next(stretch.offset.to_datetime(from));
             if is_settled {
@@ -117,7 +117,7 @@ impl ZonedCalendar<'_> {
                 return Some(found);
             }
             let start = stretch.start?;
-            debug_assert!(start.at <= to, "each step continues");
+            debug_assert!(start.at <= to, "each step gets further");
             let before = start.at.checked_sub(INSTANT).ok()?;
             let answer = self.calendar.prev(stretch.offset.to_datetime(to));
             to = if LONGEST_CHANGE < to.duration_since(start.at) {
@@ -229,7 +229,7 @@ impl Change {
         let before = zone.to_offset(moment);
         let mut changes = zone.following(moment);
         let change = changes.find(|change| change.offset() != before)?;
-        debug_assert!(moment < change.timestamp(), "who looks on from a change continues");
+        debug_assert!(moment < change.timestamp(), "a search from a change gets further");
         Some(Change { at: change.timestamp(), before, after: change.offset() })
     }
 

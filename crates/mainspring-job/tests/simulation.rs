@@ -9,7 +9,7 @@
 //!
 //! The checker reads what the store has accepted and what the world saw happen, and nothing of the planner.
 //! `HISTORIES` in the environment says how many are run, `FROM` from which seed on; `SEED` runs one. What is
-//! printed last is a sum over the logs: a change that is to decide nothing again leaves it as it was.
+//! printed last is a sum over the logs: a change that is to decide nothing else leaves it as it was.
 
 mod calendar;
 mod checker;

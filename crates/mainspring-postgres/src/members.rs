@@ -46,7 +46,7 @@ use super::value::Value;
 /// that are replaced each day for more than a year.
 const MAX_KNOWN_LIVES: i64 = 10_000;
 
-/// The channel of assignments and kills; what is reported is the number of the worker.
+/// The channel of assignments and kills; its text is the number of the worker.
 const WORKER_CHANNEL: &str = "mainspring_worker";
 
 /// The channel of reports.

@@ -20,7 +20,7 @@ CREATE TABLE mainspring.planner (
     owner text NOT NULL DEFAULT '', address text NOT NULL DEFAULT '', server text NOT NULL DEFAULT '',
     machine text NOT NULL DEFAULT '', machine_start text NOT NULL DEFAULT '', takeover text NOT NULL DEFAULT '',
     until timestamptz NOT NULL DEFAULT '-infinity',
-    -- The latest time that was told: what is reported never runs back.
+    -- The latest time that was told: no later one is before it.
     told int8 NOT NULL DEFAULT 0,
     -- The last batch, and what was answered.
     batch int8 NOT NULL DEFAULT 0, answers text NOT NULL DEFAULT '',

@@ -5,6 +5,8 @@
 //! | zone | a name of the IANA database | `serve --tz`, else the system's | the zone of expressions |
 //! ```
 //!
+//! Words behind the name of the list are keys that are left out.
+//!
 //! A table of the code is a list of names, of calls `key("name", form, "default", "says")`, or of structs
 //! with fields of these names. Where a key may stand in a crontab's comment is read from the code too.
 //!
@@ -26,14 +28,14 @@ struct Row {
 }
 
 /// The rows of the keys of a list, in the order in which the page says them; those that it does not follow.
-/// They stand in `places`, with commas between, or in a `table` of their own. `[path, name, without]` is the
-/// list, and the keys that are left out.
-pub(super) fn rows(sources: &[Source], places: &str, of: [&str; 3], said: &[String]) -> String {
-    let [path, name, without] = of;
+/// `of` has the places where they stand, with commas between, or `table`; the file and the name of the list;
+/// and the keys that are left out.
+pub(super) fn rows(sources: &[Source], of: &[&str], said: &[String]) -> String {
+    let [places, path, name, left_out @ ..] = of else { return String::new() };
     let said: Vec<Vec<&str>> =
         said.iter().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
     let mut found = list(sources, path, name);
-    found.retain(|row| !without.split(',').any(|left_out| left_out == row.key));
+    found.retain(|row| !left_out.contains(&row.key.as_str()));
     for row in &mut found {
         row.key = row.key.replace('-', "_");
         let Some(cells) = said.iter().find(|cells| cells[0] == row.key) else { continue };
@@ -54,7 +56,7 @@ pub(super) fn rows(sources: &[Source], places: &str, of: [&str; 3], said: &[Stri
         let mut shown = places.replace(',', ", ");
         shown.push_str(if key == "webhook" { ", defaults" } else { "" });
         shown.push_str(if is_of_comment { ", comment" } else { "" });
-        let shown = if places == "table" { String::new() } else { format!(" {shown} |") };
+        let shown = if *places == "table" { String::new() } else { format!(" {shown} |") };
         if is_policy && !default.starts_with('`') {
             default = format!("`{default}`");
         }

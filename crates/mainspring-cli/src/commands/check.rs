@@ -276,7 +276,7 @@ fn nothing_left(timetable: &Timetable, from: Timestamp) -> Option<String> {
         match timetable.next_after(after) {
             Next::At(_) => return None,
             Next::NotBefore(moment) => {
-                debug_assert!(after < moment, "the search continues");
+                debug_assert!(after < moment, "the search gets further");
                 after = moment;
             }
             Next::Never => {

@@ -99,7 +99,7 @@ pub(super) fn upcoming(timetable: &Timetable, from: Timestamp) -> impl Iterator<
                     return Some(Ok(time));
                 }
                 Next::NotBefore(time) => {
-                    debug_assert!(moment < time, "the search continues");
+                    debug_assert!(moment < time, "the search gets further");
                     moment = time;
                 }
                 Next::Never => return None,

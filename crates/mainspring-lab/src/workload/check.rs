@@ -58,7 +58,7 @@ fn drain_by_deadline<S: QueueSubject>(subject: &mut S, from: u64, latest: u64) -
     /// Jumps until all deadlines have passed: more would only take longer.
     const JUMP_COUNT: u64 = 64;
     let end = latest + subject.granularity();
-    debug_assert!(from < end, "the clock continues");
+    debug_assert!(from < end, "the clock gets further");
     let mut all = Due::default();
     for jump in 1..=JUMP_COUNT {
         let now = from + (end - from) * jump / JUMP_COUNT;

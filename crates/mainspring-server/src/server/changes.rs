@@ -68,7 +68,7 @@ impl Changes {
         }
     }
 
-    /// A run that still runs has told its progress.
+    /// A run in progress has told how far it is.
     pub(super) fn tell_progress(&mut self, key: &RunKey, now: Moment) {
         if self.is_noted(now) && !self.runs.contains_key(&key.job) {
             self.run(key, RunState::Running);

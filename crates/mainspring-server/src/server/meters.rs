@@ -7,7 +7,7 @@
 //! Nothing is counted where no listener serves. The counts begin with the server.
 //!
 //! Cost: a map look-up for a start and an end, two readings of the clock for a turn; for each job that has
-//! run some hundred bytes, and for each run that still runs a key and a time.
+//! run some hundred bytes, and for each run in progress a key and a time.
 //!
 //! Does not keep anything over a restart: a monitoring system knows that counters begin again.
 
@@ -22,7 +22,7 @@ use crate::protocol::{BOUNDS_OPERATIONS, JobMetricsWire, MetricsWire};
 /// How the names of the one-shot jobs begin that tell hooks.
 const NOTIFICATION: &str = "notify:";
 
-/// A run that still runs.
+/// A run in progress.
 #[derive(Debug)]
 struct Going {
     started: Timestamp,
