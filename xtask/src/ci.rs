@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            main lane                         side lane
-//!   FIRST    what is cheapest to learn         what the tests need is installed
+//!   FIRST    what is cheapest to learn         what the tests need is installed; programs beside
 //!     |
 //!   THEN     the tests and the real program    folders and flags of their own
 //! ```
@@ -60,7 +60,7 @@ const FIRST: Phase = Phase { main: &LINTS, side: &INSTALLATION };
 /// what takes much of what the tests have built by then.
 const THEN: Phase = Phase { main: &TESTS, side: &BUILDS };
 
-const LINTS: [Step; 4] = [
+const LINTS: [Step; 5] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step { name: "tidy", arguments: &["xtask", "tidy"], environment: &[] },
     Step {
@@ -74,9 +74,10 @@ const LINTS: [Step; 4] = [
         arguments: &["doc", "--workspace", "--all-features", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "--cfg docsrs -D warnings"), ("RUSTDOC", "xtask/as-docs-rs")],
     },
+    Step { name: "each feature alone", arguments: &["xtask", "features"], environment: &[] },
 ];
 
-const INSTALLATION: [Step; 3] = [
+const INSTALLATION: [Step; 4] = [
     Step { name: "tools", arguments: &["xtask", "tools"], environment: &[] },
     Step {
         name: "the page without a browser",
@@ -84,6 +85,8 @@ const INSTALLATION: [Step; 3] = [
         environment: &[],
     },
     Step { name: "dependencies", arguments: &["xtask", "dependencies"], environment: &[] },
+    // What compiles a folder of its own as long as the lints do.
+    Step { name: "beside other crates", arguments: &["xtask", "beside"], environment: &[] },
 ];
 
 const TESTS: [Step; 5] = [
@@ -127,9 +130,7 @@ const TESTS: [Step; 5] = [
     },
 ];
 
-const BUILDS: [Step; 9] = [
-    Step { name: "each feature alone", arguments: &["xtask", "features"], environment: &[] },
-    Step { name: "beside other crates", arguments: &["xtask", "beside"], environment: &[] },
+const BUILDS: [Step; 7] = [
     Step { name: "other machines", arguments: &["xtask", "bare"], environment: &[] },
     Step {
         name: "models of the threads",
