@@ -148,9 +148,9 @@ fn check(root: &Path) -> Result<(), String> {
     let linked = probe(&folder, "").args(["--features", "std"]).stderr(Stdio::piped()).output();
     let linked = linked.map_err(|error| format!("cargo could not be started: {error}"))?;
     if linked.status.success() || !String::from_utf8_lossy(&linked.stderr).contains(DOUBLED) {
-        let said = String::from_utf8_lossy(&linked.stderr);
+        let stderr = String::from_utf8_lossy(&linked.stderr);
         return Err(format!(
-            "the probe does not fail where std is linked, so that it shows nothing:\n{said}"
+            "the probe does not fail where std is linked, so that it shows nothing:\n{stderr}"
         ));
     }
     println!("the queues link no std, with and without the calls of Linux");
@@ -161,11 +161,11 @@ fn check(root: &Path) -> Result<(), String> {
 /// Writes the probe, with the versions of the workspace. Answers its folder.
 fn write_probe(root: &Path) -> Result<PathBuf, String> {
     let folder = root.join(FOLDER);
-    let told = |error: std::io::Error| format!("{FOLDER} cannot be written: {error}");
-    fs::create_dir_all(&folder).map_err(told)?;
-    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).map_err(told)?;
-    fs::write(folder.join("Cargo.toml"), MANIFEST).map_err(told)?;
-    fs::write(folder.join("lib.rs"), PROBE).map_err(told)?;
+    let describe = |error: std::io::Error| format!("{FOLDER} cannot be written: {error}");
+    fs::create_dir_all(&folder).map_err(describe)?;
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).map_err(describe)?;
+    fs::write(folder.join("Cargo.toml"), MANIFEST).map_err(describe)?;
+    fs::write(folder.join("lib.rs"), PROBE).map_err(describe)?;
     Ok(folder)
 }
 

@@ -236,9 +236,9 @@ fn run_one(root: &Path, name: &str, trial: Trial, data: &Path) -> Result<(), Str
 /// Finds versions again: an old choice would hide that there is no other.
 fn resolve(place: &Path, name: &str) -> Result<(), String> {
     let _ = fs::remove_file(place.join("Cargo.lock"));
-    let told =
+    let describe =
         |problem| format!("no versions of what {name} has and of mainspring-embed go together: {problem}");
-    succeed(&mut cargo(place, "generate-lockfile")).map_err(told)
+    succeed(&mut cargo(place, "generate-lockfile")).map_err(describe)
 }
 
 /// Looks for crates in what was found.

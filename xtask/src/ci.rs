@@ -169,7 +169,7 @@ struct Gate {
     /// builds in.
     chores: PathBuf,
     /// What the steps of the side lane print.
-    kept: PathBuf,
+    output: PathBuf,
     /// What was left out: see [`skips`].
     skips: PathBuf,
     /// Where the tests make temporary files: it must be empty when they have ended.
@@ -177,7 +177,7 @@ struct Gate {
     /// The first of them first. Nothing begins after a failure.
     failures: Mutex<Vec<String>>,
     /// What the tests of a failed step said, to be repeated at the end.
-    said: Mutex<Failures>,
+    test_failures: Mutex<Failures>,
 }
 
 /// How many gates this process has made: one, but in tests.
@@ -186,20 +186,21 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 impl Gate {
     fn new(root: &Path) -> Result<Self, String> {
         let chores = std::env::current_exe().map_err(|error| format!("this program has no path: {error}"))?;
-        let kept = root.join("target/gate");
-        fs::create_dir_all(&kept).map_err(|error| format!("{} cannot be made: {error}", kept.display()))?;
+        let output = root.join("target/gate");
+        fs::create_dir_all(&output)
+            .map_err(|error| format!("{} cannot be made: {error}", output.display()))?;
         let number = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let skips = kept.join(format!("skips-{number}.txt"));
+        let skips = output.join(format!("skips-{number}.txt"));
         File::create(&skips).map_err(|error| format!("{} cannot be made: {error}", skips.display()))?;
         let temporary = temporary_folder(&number)?;
         Ok(Self {
             root: root.to_owned(),
             chores,
-            kept,
+            output,
             skips,
             temporary,
             failures: Mutex::default(),
-            said: Mutex::default(),
+            test_failures: Mutex::default(),
         })
     }
 
@@ -226,7 +227,7 @@ impl Gate {
         for line in skips::forbidden(&left_out) {
             self.failed(format!("with CI set nothing is left out: {line}"));
         }
-        for line in self.said().lines() {
+        for line in self.test_failures().lines() {
             println!("{line}");
         }
         let failures = self.failures();
@@ -265,7 +266,7 @@ impl Gate {
         let status = child.wait();
         let result = ended(&name, status);
         match read {
-            Ok(failures) if result.is_err() => self.said().add(failures),
+            Ok(failures) if result.is_err() => self.test_failures().add(failures),
             Ok(_) => {}
             Err(error) => return Err(format!("what {name} prints cannot be shown: {error}")),
         }
@@ -274,7 +275,7 @@ impl Gate {
 
     /// Runs the main lane by [`Gate::one_by_one`] and the other beside it, then writes what that printed.
     fn side_by_side(&self, phase: &Phase, out: &mut impl Write) {
-        let kept = thread::scope(|scope| {
+        let outputs = thread::scope(|scope| {
             let beside = thread::Builder::new()
                 .name("gate-side".to_owned())
                 .spawn_scoped(scope, || self.keep(phase.side))
@@ -282,7 +283,7 @@ impl Gate {
             self.one_by_one(phase.main);
             beside.join().expect("the side lane answers failures and does not panic")
         });
-        for (file, begun, ended) in kept {
+        for (file, begun, ended) in outputs {
             // What was printed may be no UTF-8, so that it is passed on as it is.
             let copied = writeln!(out, "{begun}")
                 .and_then(|()| io::copy(&mut File::open(&file)?, out))
@@ -295,12 +296,12 @@ impl Gate {
 
     /// Runs `steps`, and keeps what each prints: answers the file, and the lines before and after it.
     fn keep(&self, steps: &[Step]) -> Vec<(PathBuf, String, String)> {
-        let mut kept = Vec::new();
+        let mut outputs = Vec::new();
         for step in steps {
             if self.has_failed() {
                 break;
             }
-            let path = self.kept.join(format!("{}.txt", step.name.replace([' ', ','], "-")));
+            let path = self.output.join(format!("{}.txt", step.name.replace([' ', ','], "-")));
             let mut command = self.command(step);
             command.env("CARGO_BUILD_JOBS", SIDE_JOBS);
             // Both into one file, so that they stay in the order in which they were printed.
@@ -313,13 +314,13 @@ impl Gate {
                 println!("{line}, beside this; what it printed follows");
                 if let Ok(failures) = File::open(&path).and_then(|file| Failures::read(file, &mut io::sink()))
                 {
-                    self.said().add(failures);
+                    self.test_failures().add(failures);
                 }
             }
             let (Ok(line) | Err(line)) = result;
-            kept.push((path, beginning(step), line));
+            outputs.push((path, beginning(step), line));
         }
-        kept
+        outputs
     }
 
     fn command(&self, step: &Step) -> Command {
@@ -358,8 +359,8 @@ impl Gate {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn said(&self) -> MutexGuard<'_, Failures> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn test_failures(&self) -> MutexGuard<'_, Failures> {
+        self.test_failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -375,11 +376,11 @@ impl Drop for Gate {
 /// sockets lie in it.
 fn temporary_folder(number: &str) -> Result<PathBuf, String> {
     let folder = std::env::temp_dir().join(format!("gate-{number}"));
-    let told = |error: io::Error| format!("{} cannot be made: {error}", folder.display());
+    let describe = |error: io::Error| format!("{} cannot be made: {error}", folder.display());
     // What is there is left of an old gate, of a process with this number.
     let _ = fs::remove_dir_all(&folder);
-    fs::create_dir(&folder).map_err(told)?;
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).map_err(told)?;
+    fs::create_dir(&folder).map_err(describe)?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).map_err(describe)?;
     Ok(folder)
 }
 
@@ -457,7 +458,7 @@ mod tests {
         };
         assert_eq!(run("true"), Ok(()));
         assert_eq!(run("false"), Err("sh ended with exit status: 1".to_owned()));
-        assert_eq!(gate.said().lines().collect::<Vec<_>>(), ["failures:", "why false"]);
+        assert_eq!(gate.test_failures().lines().collect::<Vec<_>>(), ["failures:", "why false"]);
     }
 
     #[test]

@@ -82,19 +82,19 @@ mod tests {
     fn a_section_is_kept_and_nothing_around_it() {
         let text = "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\nwhy\n\nfailures:\n    b\n\n\
                     test result: FAILED. 1 passed\n     Running more\ntest c ... ok\n";
-        let kept = read(text);
-        assert_eq!(kept.first().map(String::as_str), Some("failures:"));
-        assert!(kept.contains(&"why".to_owned()));
-        assert_eq!(kept.last().map(String::as_str), Some("test result: FAILED. 1 passed"));
+        let failures = read(text);
+        assert_eq!(failures.first().map(String::as_str), Some("failures:"));
+        assert!(failures.contains(&"why".to_owned()));
+        assert_eq!(failures.last().map(String::as_str), Some("test result: FAILED. 1 passed"));
         assert_eq!(read("test a ... ok\ntest result: ok. 1 passed\n"), [""; 0]);
     }
 
     #[test]
     fn the_last_lines_are_kept_and_the_rest_is_counted() {
         let many: String = (0..LINES + 5).map(|number| format!("{number}\n")).collect();
-        let kept = read(&format!("failures:\n{many}"));
-        assert_eq!(kept.len(), LINES + 1);
-        assert_eq!(kept[0], "(6 lines of failures stand above only)");
-        assert_eq!(kept[LINES], (LINES + 4).to_string());
+        let failures = read(&format!("failures:\n{many}"));
+        assert_eq!(failures.len(), LINES + 1);
+        assert_eq!(failures[0], "(6 lines of failures stand above only)");
+        assert_eq!(failures[LINES], (LINES + 4).to_string());
     }
 }

@@ -179,12 +179,13 @@ fn above(members: &BTreeMap<String, Member>, changed: &[String]) -> Vec<String> 
 
 /// The members of the workspace by their names, as cargo tells them.
 fn members(root: &Path) -> Result<BTreeMap<String, Member>, String> {
-    let told = asked(root, "cargo", &["metadata", "--no-deps", "--offline", "--format-version=1"])?;
-    let told: Value = serde_json::from_str(&told).map_err(|error| format!("cargo metadata: {error}"))?;
+    let metadata = output(root, "cargo", &["metadata", "--no-deps", "--offline", "--format-version=1"])?;
+    let metadata: Value =
+        serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
     let list = |of: &Value, name: &str| of[name].as_array().cloned().unwrap_or_default();
     let text = |of: &Value| of.as_str().unwrap_or_default().to_owned();
     let mut found = BTreeMap::new();
-    for package in list(&told, "packages") {
+    for package in list(&metadata, "packages") {
         let manifest = text(&package["manifest_path"]);
         let folder = Path::new(&manifest).parent().and_then(|folder| folder.strip_prefix(root).ok());
         let needs = list(&package, "dependencies");
@@ -208,7 +209,7 @@ fn members(root: &Path) -> Result<BTreeMap<String, Member>, String> {
 
 /// The commit that the change is since, and the files: committed, changed or new.
 fn changed_files(root: &Path, base: Option<&str>) -> Result<(String, Vec<String>), String> {
-    let git = |arguments: &[&str]| asked(root, "git", arguments);
+    let git = |arguments: &[&str]| output(root, "git", arguments);
     let base = match base {
         Some(base) => git(&["rev-parse", base])?,
         None => branch_point(git)?,
@@ -220,7 +221,7 @@ fn changed_files(root: &Path, base: Option<&str>) -> Result<(String, Vec<String>
 }
 
 /// What a program prints.
-fn asked(root: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
+fn output(root: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(arguments).current_dir(root).output();
     let output = output.map_err(|error| format!("{program} could not be started: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();

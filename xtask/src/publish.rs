@@ -65,7 +65,7 @@ fn try_packages(root: &Path) -> Result<(), String> {
     let scratch = target.join("packaged");
     remove(&target.join("package"))?;
     remove(&scratch)?;
-    fs::create_dir_all(&scratch).map_err(|error| told("cannot be made", &scratch, &error))?;
+    fs::create_dir_all(&scratch).map_err(|error| describe("cannot be made", &scratch, &error))?;
 
     let packages = published(root)?;
     let is_published = |library: &&str| packages.iter().any(|package| package == library);
@@ -103,7 +103,7 @@ fn publish(root: &Path, mode: Mode) -> Result<(), String> {
 /// The names of the crates whose manifests do not forbid to publish them.
 fn published(root: &Path) -> Result<Vec<String>, String> {
     let crates = root.join("crates");
-    let entries = fs::read_dir(&crates).map_err(|error| told("cannot be read", &crates, &error))?;
+    let entries = fs::read_dir(&crates).map_err(|error| describe("cannot be read", &crates, &error))?;
     let mut names = Vec::new();
     for folder in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()) {
         if !read(&folder.join("Cargo.toml"))?.contains("\npublish = false\n") {
@@ -116,7 +116,7 @@ fn published(root: &Path) -> Result<Vec<String>, String> {
 
 /// Unpacks the archive of a package and answers the name of its folder.
 fn unpack(archives: &Path, package: &str, scratch: &Path) -> Result<String, String> {
-    let entries = fs::read_dir(archives).map_err(|error| told("cannot be read", archives, &error))?;
+    let entries = fs::read_dir(archives).map_err(|error| describe("cannot be read", archives, &error))?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let folder = names
         .filter_map(|name| name.strip_suffix(".crate").map(str::to_owned))
@@ -184,21 +184,21 @@ fn cargo(folder: &Path, arguments: &[&str]) -> Command {
 fn remove(folder: &Path) -> Result<(), String> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(told("cannot be removed", folder, &error))
+            Err(describe("cannot be removed", folder, &error))
         }
         _ => Ok(()),
     }
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| told("cannot be read", path, &error))
+    fs::read_to_string(path).map_err(|error| describe("cannot be read", path, &error))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| told("cannot be written", path, &error))
+    fs::write(path, text).map_err(|error| describe("cannot be written", path, &error))
 }
 
-fn told(what: &str, path: &Path, error: &io::Error) -> String {
+fn describe(what: &str, path: &Path, error: &io::Error) -> String {
     format!("{} {what}: {error}", path.display())
 }
 

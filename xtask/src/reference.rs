@@ -62,9 +62,9 @@ fn page(root: &Path, sources: &[Source], text: &str) -> String {
             page.push('\n');
             continue;
         };
-        let said: Vec<&str> = std::iter::from_fn(|| lines.next_if(|line| line.starts_with("| "))).collect();
-        let said: Vec<String> = said.into_iter().map(|line| constants::fill(sources, line)).collect();
-        let made = rows(root, sources, table, &said);
+        let below: Vec<&str> = std::iter::from_fn(|| lines.next_if(|line| line.starts_with("| "))).collect();
+        let below: Vec<String> = below.into_iter().map(|line| constants::fill(sources, line)).collect();
+        let made = rows(root, sources, table, &below);
         assert!(made.contains("| "), "{line}: there is no such table, or it has no rows");
         page.push_str(&made);
     }
@@ -72,10 +72,10 @@ fn page(root: &Path, sources: &[Source], text: &str) -> String {
 }
 
 /// The rows that stand at the place of a line `@table`, and of those that the page says below it.
-fn rows(root: &Path, sources: &[Source], table: &str, said: &[String]) -> String {
+fn rows(root: &Path, sources: &[Source], table: &str, below: &[String]) -> String {
     let words: Vec<&str> = table.split(' ').collect();
     let made = match words[..] {
-        ["keys", ref of @ ..] => return keys::rows(sources, of, said),
+        ["keys", ref of @ ..] => return keys::rows(sources, of, below),
         ["arms", path] => codes::arms(sources, path),
         ["commands"] => commands::text(sources),
         ["facts"] => notifications::facts(sources),
@@ -91,7 +91,7 @@ fn rows(root: &Path, sources: &[Source], table: &str, said: &[String]) -> String
         ["states", path, name] => codes::states(sources, path, name),
         _ => String::new(),
     };
-    made + &said.iter().map(|line| format!("{line}\n")).collect::<String>()
+    made + &below.iter().map(|line| format!("{line}\n")).collect::<String>()
 }
 
 /// Writes the pages.
@@ -118,9 +118,9 @@ mod tests {
             if std::env::var_os("UPDATE_EXPECTED").is_some() {
                 fs::write(&path, &text).expect("the page can be written");
             }
-            let kept = fs::read_to_string(&path).unwrap_or_default();
-            let differs = kept.lines().zip(text.lines()).find(|(kept, made)| kept != made);
-            assert!(kept == text, "{name}: {differs:#?}: `cargo xtask reference` writes it again");
+            let committed = fs::read_to_string(&path).unwrap_or_default();
+            let differs = committed.lines().zip(text.lines()).find(|(committed, made)| committed != made);
+            assert!(committed == text, "{name}: {differs:#?}: `cargo xtask reference` writes it again");
         }
     }
 

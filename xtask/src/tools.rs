@@ -208,8 +208,8 @@ fn install_from_npm(name: &str) -> Result<(), String> {
     let (wanted, folder) = (workspace_root().join("testdata").join(name), neighbours().join(name));
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for file in ["package.json", "package-lock.json"] {
-        let said = |error| format!("{}: {error}", wanted.join(file).display());
-        std::fs::copy(wanted.join(file), folder.join(file)).map_err(said)?;
+        let describe = |error| format!("{}: {error}", wanted.join(file).display());
+        std::fs::copy(wanted.join(file), folder.join(file)).map_err(describe)?;
     }
     succeed(
         Command::new("npm").args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&folder),
@@ -218,10 +218,10 @@ fn install_from_npm(name: &str) -> Result<(), String> {
 
 fn unpack(package: &str) -> Result<(), String> {
     let folder = neighbours();
-    let said = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(&folder).map_err(said)?;
+    let describe = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(describe)?;
     succeed(apt_get().args(["download", "-qq", package]).current_dir(&folder))?;
-    for entry in std::fs::read_dir(&folder).map_err(said)?.flatten() {
+    for entry in std::fs::read_dir(&folder).map_err(describe)?.flatten() {
         let path = entry.path();
         if path.extension().is_some_and(|ending| ending == "deb") {
             succeed(Command::new("dpkg-deb").arg("--extract").arg(&path).arg(&folder))?;
@@ -230,7 +230,7 @@ fn unpack(package: &str) -> Result<(), String> {
     let templates = folder.join(TEMPLATES.trim_start_matches('/'));
     if templates.exists() && !Path::new(TEMPLATES).exists() {
         let place = Path::new(TEMPLATES).parent().unwrap_or(Path::new("/"));
-        std::fs::create_dir_all(place).map_err(said)?;
+        std::fs::create_dir_all(place).map_err(describe)?;
         succeed(Command::new("cp").arg("-r").arg(templates).arg(place))?;
     }
     Ok(())

@@ -79,8 +79,8 @@ impl Recorder {
             self.lateness_ns_max.fetch_max(lateness_ns, Ordering::Relaxed);
         }
         let place = self.fired_count.fetch_add(1, Ordering::Release);
-        if let Some(kept) = self.lateness_ns.get(place as usize) {
-            kept.store(lateness_ns, Ordering::Release);
+        if let Some(slot) = self.lateness_ns.get(place as usize) {
+            slot.store(lateness_ns, Ordering::Release);
         }
     }
 
@@ -112,8 +112,9 @@ impl Recorder {
     pub fn lateness_ns(&self) -> Histogram<u64> {
         let mut histogram = Histogram::new_with_max(LATENESS_NS_MAX, DIGIT_COUNT)
             .expect("a minute to three digits is a legal histogram");
-        let kept = self.lateness_ns.iter().map(|kept| kept.load(Ordering::Acquire));
-        kept.filter(|&lateness_ns| lateness_ns != NONE)
+        let values = self.lateness_ns.iter().map(|slot| slot.load(Ordering::Acquire));
+        values
+            .filter(|&lateness_ns| lateness_ns != NONE)
             .for_each(|lateness_ns| histogram.saturating_record(lateness_ns));
         debug_assert!(histogram.len() <= self.fired_count(), "what is late has fired");
         histogram

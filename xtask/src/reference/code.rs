@@ -32,18 +32,18 @@ pub(super) fn doc_of(attributes: &[syn::Attribute]) -> String {
 /// A text of which the links to items have no path any more: `[`MAX`](crate::MAX)` is `[`MAX`]`.
 fn without_paths(text: &str) -> String {
     let mut pieces = text.split("`](");
-    let mut kept = pieces.next().unwrap_or_default().to_owned();
+    let mut text = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let (path, rest) = piece.split_once(')').unwrap_or(("", piece));
         if path.contains("://") {
-            kept.push_str("`](");
-            kept.push_str(piece);
+            text.push_str("`](");
+            text.push_str(piece);
         } else {
-            kept.push_str("`]");
-            kept.push_str(rest);
+            text.push_str("`]");
+            text.push_str(rest);
         }
     }
-    kept
+    text
 }
 
 /// The first sentence of a text.

@@ -30,23 +30,23 @@ struct Row {
 /// The rows of the keys of a list, in the order in which the page says them; those that it does not follow.
 /// `of` has the places where they stand, with commas between, or `table`; the file and the name of the list;
 /// and the keys that are left out.
-pub(super) fn rows(sources: &[Source], of: &[&str], said: &[String]) -> String {
+pub(super) fn rows(sources: &[Source], of: &[&str], order: &[String]) -> String {
     let [places, path, name, left_out @ ..] = of else { return String::new() };
-    let said: Vec<Vec<&str>> =
-        said.iter().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
+    let order: Vec<Vec<&str>> =
+        order.iter().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
     let mut found = list(sources, path, name);
     found.retain(|row| !left_out.contains(&row.key.as_str()));
     for row in &mut found {
         row.key = row.key.replace('-', "_");
-        let Some(cells) = said.iter().find(|cells| cells[0] == row.key) else { continue };
+        let Some(cells) = order.iter().find(|cells| cells[0] == row.key) else { continue };
         for (cell, other) in [&mut row.value, &mut row.default, &mut row.says].into_iter().zip(&cells[1..]) {
             (*other).clone_into(cell);
         }
     }
-    for cells in &said {
+    for cells in &order {
         assert!(found.iter().any(|row| row.key == cells[0]), "{path} has no key {}", cells[0]);
     }
-    found.sort_by_key(|row| said.iter().position(|cells| cells[0] == row.key).unwrap_or(usize::MAX));
+    found.sort_by_key(|row| order.iter().position(|cells| cells[0] == row.key).unwrap_or(usize::MAX));
     let of_comment = list(sources, "mainspring-file/src/crontab/note.rs", "KEYS");
     let is_policy = places.contains("comment");
     let mut text = String::new();

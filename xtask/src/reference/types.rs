@@ -70,9 +70,9 @@ pub(super) fn text(root: &Path) -> String {
 
 /// What is said of a type or a field, above it.
 fn comment(text: &mut String, indent: &str, schema: &Value) {
-    let Some(said) = schema["description"].as_str() else { return };
+    let Some(description) = schema["description"].as_str() else { return };
     let mut line = format!("{indent}/**");
-    for word in said.split_whitespace() {
+    for word in description.split_whitespace() {
         if 105 < line.len() + word.len() {
             let _ = writeln!(text, "{line}");
             line = format!("{indent} *");

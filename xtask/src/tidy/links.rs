@@ -68,8 +68,8 @@ fn anchors(text: &str) -> Vec<String> {
         (title.len() < line.len()).then_some(title.strip_prefix(' ')?)
     });
     let letters = |title: &str| {
-        let kept = title.chars().filter(|&c| c.is_alphanumeric() || " -_".contains(c));
-        kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect::<String>()
+        let letters = title.chars().filter(|&c| c.is_alphanumeric() || " -_".contains(c));
+        letters.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect::<String>()
     };
     let given = prose(text).flat_map(|(_, line)| line.split("id=\"").skip(1));
     let given = given.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()));

@@ -85,12 +85,12 @@ mod tests {
     fn the_check_of_a_part_sees_what_is_early_late_or_lost() {
         let mut random = Random::new(5);
         let deadlines: Vec<u64> = (0..1_600).map(|_| 1 + random.below(SPREAD)).collect();
-        let check = |told: &[u64]| {
+        let check = |reported: &[u64]| {
             let mut subject = HeapLazy::default();
             for &deadline in &deadlines {
                 subject.schedule(deadline, deadline).expect("a heap takes any deadline");
             }
-            check_first(&mut subject, told)
+            check_first(&mut subject, reported)
         };
         assert_eq!(check(&deadlines), Ok(()));
         // What is reported is not what is there: a timer more, one less, one that comes sooner than was said,
@@ -103,8 +103,8 @@ mod tests {
         last[latest] = 1;
         let mut more = deadlines.clone();
         more.push(SPREAD);
-        for told in [&first, &last, &more, &deadlines[1..].to_vec()] {
-            assert!(matches!(check(told), Err(Failure::Wrong(_))));
+        for reported in [&first, &last, &more, &deadlines[1..].to_vec()] {
+            assert!(matches!(check(reported), Err(Failure::Wrong(_))));
         }
     }
 }
