@@ -169,7 +169,7 @@ struct Gate {
     /// builds in.
     chores: PathBuf,
     /// What the steps of the side lane print.
-    output: PathBuf,
+    logs: PathBuf,
     /// What was left out: see [`skips`].
     skips: PathBuf,
     /// Where the tests make temporary files: it must be empty when they have ended.
@@ -186,17 +186,16 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 impl Gate {
     fn new(root: &Path) -> Result<Self, String> {
         let chores = std::env::current_exe().map_err(|error| format!("this program has no path: {error}"))?;
-        let output = root.join("target/gate");
-        fs::create_dir_all(&output)
-            .map_err(|error| format!("{} cannot be made: {error}", output.display()))?;
+        let logs = root.join("target/gate");
+        fs::create_dir_all(&logs).map_err(|error| format!("{} cannot be made: {error}", logs.display()))?;
         let number = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let skips = output.join(format!("skips-{number}.txt"));
+        let skips = logs.join(format!("skips-{number}.txt"));
         File::create(&skips).map_err(|error| format!("{} cannot be made: {error}", skips.display()))?;
         let temporary = temporary_folder(&number)?;
         Ok(Self {
             root: root.to_owned(),
             chores,
-            output,
+            logs,
             skips,
             temporary,
             failures: Mutex::default(),
@@ -301,7 +300,7 @@ impl Gate {
             if self.has_failed() {
                 break;
             }
-            let path = self.output.join(format!("{}.txt", step.name.replace([' ', ','], "-")));
+            let path = self.logs.join(format!("{}.txt", step.name.replace([' ', ','], "-")));
             let mut command = self.command(step);
             command.env("CARGO_BUILD_JOBS", SIDE_JOBS);
             // Both into one file, so that they stay in the order in which they were printed.

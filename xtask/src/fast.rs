@@ -179,9 +179,8 @@ fn above(members: &BTreeMap<String, Member>, changed: &[String]) -> Vec<String> 
 
 /// The members of the workspace by their names, as cargo tells them.
 fn members(root: &Path) -> Result<BTreeMap<String, Member>, String> {
-    let metadata = output(root, "cargo", &["metadata", "--no-deps", "--offline", "--format-version=1"])?;
-    let metadata: Value =
-        serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
+    let text = output(root, "cargo", &["metadata", "--no-deps", "--offline", "--format-version=1"])?;
+    let metadata: Value = serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
     let list = |of: &Value, name: &str| of[name].as_array().cloned().unwrap_or_default();
     let text = |of: &Value| of.as_str().unwrap_or_default().to_owned();
     let mut found = BTreeMap::new();

@@ -142,8 +142,8 @@ impl PingTarget {
     /// Reads a URL, with or without a prefix. `None` if it is neither.
     pub fn parse(text: &str) -> Option<PingTarget> {
         let is_url = |text: &str| text.starts_with("http://") || text.starts_with("https://");
-        let said = text.split_once(':').filter(|(_, url)| is_url(url));
-        let (service, url) = match said {
+        let prefixed = text.split_once(':').filter(|(_, url)| is_url(url));
+        let (service, url) = match prefixed {
             Some((name, url)) => (SERVICES.iter().find(|service| service.name == name)?, url),
             None if is_url(text) => (service_of(text), text),
             None => return None,

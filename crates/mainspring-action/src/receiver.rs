@@ -188,9 +188,9 @@ impl Receiver {
 
     /// The kind of a target: the one that it says, that of its host, or else the last.
     fn of(target: &WebhookTarget) -> &'static Receiver {
-        let said = target.kind.as_deref().and_then(Receiver::of_name);
+        let named = target.kind.as_deref().and_then(Receiver::of_name);
         let other = RECEIVERS.last().expect("the table has rows");
-        said.or_else(|| Receiver::of_host(&target.webhook.url)).unwrap_or(other)
+        named.or_else(|| Receiver::of_host(&target.webhook.url)).unwrap_or(other)
     }
 
     /// The message with the last lines of the output that fit.

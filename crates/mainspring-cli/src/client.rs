@@ -122,8 +122,8 @@ impl Client {
     pub fn ask(&mut self, request: Request) -> Result<Response, Error> {
         self.last_id += 1;
         let answers = request.row().answers;
-        let asked = IdentifiedRequest { id: self.last_id, actor: None, comment: None, request };
-        let text = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
+        let identified = IdentifiedRequest { id: self.last_id, actor: None, comment: None, request };
+        let text = serde_json::to_string(&identified).expect("requests have string keys and finite numbers");
         let sent = match &mut self.channel {
             Channel::Socket(socket) => socket.send(&text),
             // What is wrong with an answer over HTTP stands in its head.
@@ -134,7 +134,7 @@ impl Client {
             // A server that takes no more connections says so and closes, perhaps before the request has
             // come.
             Err(error) => match self.next_answer() {
-                Err(said @ Error::Refused(_)) => Err(said),
+                Err(refused @ Error::Refused(_)) => Err(refused),
                 _ => Err(error),
             },
         }

@@ -169,16 +169,16 @@ fn cut(cell: &str, width: usize) -> String {
         return cell.to_owned();
     }
     debug_assert!(MIN_CELL_COLUMNS <= width, "`fit` cuts no column further");
-    let mut kept = String::new();
+    let mut text = String::new();
     for c in cell.chars() {
-        kept.push(c);
-        if width <= columns(&kept) {
-            kept.pop();
+        text.push(c);
+        if width <= columns(&text) {
+            text.pop();
             break;
         }
     }
-    debug_assert!(columns(&kept) < width, "the mark has room");
-    kept + "…"
+    debug_assert!(columns(&text) < width, "the mark has room");
+    text + "…"
 }
 
 #[cfg(test)]

@@ -78,9 +78,9 @@ impl fmt::Debug for Error {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
-            let said = error.to_string();
-            if !text.contains(&said) {
-                text = format!("{text}: {said}");
+            let message = error.to_string();
+            if !text.contains(&message) {
+                text = format!("{text}: {message}");
             }
             cause = error.source();
         }

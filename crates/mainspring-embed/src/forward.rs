@@ -86,15 +86,15 @@ impl Waiting {
     /// `None` for what no program asks for: that is answered.
     fn of(command: &Command, answer: Answer) -> Option<Waiting> {
         let left = match command {
-            Command::Submit(asked) if asked.key.is_none() && asked.name.is_none() => {
-                asked.earlier.map(|id| (left_in_inbox(asked), id))
+            Command::Submit(submission) if submission.key.is_none() && submission.name.is_none() => {
+                submission.earlier.map(|id| (left_in_inbox(submission), id))
             }
             _ => None,
         };
         let (text, is_repeatable, left) = match (left, ForwardedCommand::of(command)) {
             (Some((text, id)), _) => (text, true, Some(id)),
-            (None, Some(asked)) => {
-                (serde_json::to_string(&asked).unwrap_or_default(), asked.is_repeatable(), None)
+            (None, Some(request)) => {
+                (serde_json::to_string(&request).unwrap_or_default(), request.is_repeatable(), None)
             }
             (None, None) => {
                 answer.give(Err(CallRefusal::Now("only the owner can do this".to_owned())));
@@ -246,16 +246,16 @@ mod tests {
     fn what_may_have_been_asked_before_is_not_told_as_not_done() {
         let location = Location::parse("postgres://nobody@127.0.0.1:1/none").unwrap();
         let mut inbox = Inbox::of_asker(&location).unwrap();
-        for (may_be_asked, told) in [(false, "no owner took it"), (true, UNCERTAIN)] {
+        for (may_be_asked, expected) in [(false, "no owner took it"), (true, UNCERTAIN)] {
             let (answer, promise) = promise();
             let mut since = Moment::now();
             since.monotonic -= PATIENCE;
-            let asked = Command::Pause(Scope::Job("tick".parse().unwrap()), PauseTerms::default());
-            let late = Waiting { may_be_asked, since, ..Waiting::of(&asked, answer).unwrap() };
+            let command = Command::Pause(Scope::Job("tick".parse().unwrap()), PauseTerms::default());
+            let late = Waiting { may_be_asked, since, ..Waiting::of(&command, answer).unwrap() };
             give_up(&mut inbox, &mut vec![late]);
             let answered = promise.wait();
             assert!(
-                matches!(&answered, Err(CallRefusal::Now(text)) if text.starts_with(told)),
+                matches!(&answered, Err(CallRefusal::Now(text)) if text.starts_with(expected)),
                 "{answered:?}"
             );
         }

@@ -63,7 +63,7 @@ const _: () =
 enum Phase {
     Running,
     /// It was told to stop.
-    Told(KillCause),
+    Notified(KillCause),
     /// A future is to be dropped.
     Dropping(KillCause),
 }
@@ -173,7 +173,7 @@ impl Handlers {
     fn tell_to_stop(&mut self, number: u64, cause: KillCause, now: Moment) {
         let Some(under_way) = self.under_way.get_mut(&number) else { return };
         if under_way.phase == Phase::Running && !under_way.run.is_back() {
-            under_way.phase = Phase::Told(cause);
+            under_way.phase = Phase::Notified(cause);
             under_way.run.stop().tell();
             if under_way.run.take_back() {
                 return self.teller(number)(Outcome::Killed.into());
@@ -222,12 +222,12 @@ impl Handlers {
                 Some(left) => self.arm(number, Some(left), now),
                 None => self.tell_to_stop(number, KillCause::Timeout, now),
             },
-            Phase::Told(cause) if under_way.is_future => {
+            Phase::Notified(cause) if under_way.is_future => {
                 under_way.phase = Phase::Dropping(cause);
                 under_way.run.stop().have_dropped();
                 self.arm(number, Some(DROP_WAIT), now);
             }
-            Phase::Told(cause) | Phase::Dropping(cause) => {
+            Phase::Notified(cause) | Phase::Dropping(cause) => {
                 let grace = Span(under_way.grace);
                 let why = format!("it did not end within {grace} of being told to, and is left to itself");
                 self.leave(number, cause, Outcome::Failed(Failure::Final(why)), now, reports);
@@ -281,7 +281,7 @@ impl Handlers {
         }
         let cause = match under_way.phase {
             Phase::Running => None,
-            Phase::Told(cause) | Phase::Dropping(cause) => Some(cause),
+            Phase::Notified(cause) | Phase::Dropping(cause) => Some(cause),
         };
         reports.ended(&under_way.attempted, &end(&under_way, ended, cause, now));
     }

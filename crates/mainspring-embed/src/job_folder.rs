@@ -62,8 +62,9 @@ impl JobFolder {
         let (store, lease) = open_store(&directory, &data).map_err(Error::Store)?;
         let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.
-        let asked = Duration::ZERO;
-        let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked };
+        let asked_at = Duration::ZERO;
+        let stores =
+            Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked: asked_at };
         let mut page_listener = PageListener::default();
         let (handlers, page) = (parts.handlers(client.clone())?, page_listener.begin(&parts.page, &data)?);
         let server = parts.server(&data, handlers, calls, stores, lease, page)?;

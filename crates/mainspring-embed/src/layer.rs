@@ -111,16 +111,16 @@ impl Builder {
         self.async_around(move |run, future| {
             let mut service = service.clone();
             async move {
-                poll_fn(|context| service.poll_ready(context)).await.map_err(|error| told(error.into()))?;
-                service.call(RunCall { run, future }).await.map_err(|error| told(error.into()))
+                poll_fn(|context| service.poll_ready(context)).await.map_err(failure)?;
+                service.call(RunCall { run, future }).await.map_err(failure)
             }
         })
     }
 }
 
 /// What the handler returned, or what a layer says in its place.
-fn told(error: BoxError) -> HandlerError {
-    match error.downcast::<HandlerFailure>() {
+fn failure(error: impl Into<BoxError>) -> HandlerError {
+    match error.into().downcast::<HandlerFailure>() {
         Ok(failure) => failure.0,
         Err(error) => HandlerError::because(error),
     }

@@ -189,12 +189,12 @@ impl Member {
 
     /// How long what runs here has when the end is asked for.
     pub(crate) fn patience(&self) -> Duration {
-        self.lock_patience(|kept| *kept)
+        self.lock_patience(|patience| *patience)
     }
 
     /// Nothing is taken any more. What runs here is told to stop, and has so long.
     pub(crate) fn stop(&self, patience: Duration) {
-        self.lock_patience(|kept| *kept = patience);
+        self.lock_patience(|current| *current = patience);
         let before = std::mem::replace(&mut *self.role(), Role::Ended);
         if let Role::Owns(caller) = before {
             caller.stop(patience);
@@ -250,11 +250,11 @@ impl Member {
         // The jobs may be shut down.
         self.owner()?;
         match begun.command {
-            Command::Submit(mut asked) if !is_told || earlier.is_some() || asked.key.is_some() => {
+            Command::Submit(mut submission) if !is_told || earlier.is_some() || submission.key.is_some() => {
                 // The owner may have taken it for due a moment earlier, by its own clock.
-                asked.due = earlier.map_or(asked.due, |id| id.due);
-                asked.earlier = earlier;
-                Ok(Sequel::Again(self.identified(Command::Submit(asked))))
+                submission.due = earlier.map_or(submission.due, |id| id.due);
+                submission.earlier = earlier;
+                Ok(Sequel::Again(self.identified(Command::Submit(submission))))
             }
             _ => Err(Error::Temporary(UNCERTAIN.to_owned())),
         }
@@ -301,12 +301,12 @@ impl OwnedCommand {
     /// A submission that got its key or its id from here is no other caller's: one that is there already is
     /// this one.
     fn first_reply(&self, reply: Reply) -> Reply {
-        let (Reply::Duplicate(holder), Command::Submit(asked)) = (&reply, &self.command) else {
+        let (Reply::Duplicate(holder), Command::Submit(submission)) = (&reply, &self.command) else {
             return reply;
         };
-        let own = match asked.earlier {
+        let own = match submission.earlier {
             // That of a run has no id, and is of its name and time.
-            Some(id) if holder.id == Some(id) || holder.id.is_none() && asked.key.is_none() => Some(id),
+            Some(id) if holder.id == Some(id) || holder.id.is_none() && submission.key.is_none() => Some(id),
             _ => holder.id.filter(|_| self.is_keyed_here),
         };
         own.map_or(reply.clone(), |id| Reply::Submitted { id, name: holder.name.clone() })
@@ -332,19 +332,19 @@ mod tests {
         let work = Work::new(Action::new("handler", "{}").unwrap());
         let plain = Submission::new("2026-11-21T08:00:00.004Z".parse().unwrap(), work);
         let begun = |command: Command| OwnedCommand { command, is_keyed_here: false, is_own: true };
-        let next = |asked: &Submission, refused| match member
-            .follow(begun(Command::Submit(asked.clone())), Err(refused))
+        let next = |submission: &Submission, refused| match member
+            .follow(begun(Command::Submit(submission.clone())), Err(refused))
             .unwrap()
         {
             Sequel::Again(next) => next,
             followed @ Sequel::Reply(_) => panic!("{followed:?}"),
         };
-        let asked = |next: &OwnedCommand| match &next.command {
-            Command::Submit(asked) => (asked.due, asked.earlier, asked.key.clone()),
+        let terms = |next: &OwnedCommand| match &next.command {
+            Command::Submit(submission) => (submission.due, submission.earlier, submission.key.clone()),
             other => panic!("{other:?}"),
         };
         let again = next(&plain, CallRefusal::Lost(Some(id)));
-        assert_eq!(asked(&again), (id.due, Some(id), None));
+        assert_eq!(terms(&again), (id.due, Some(id), None));
         let known = |holder: Option<OnceId>| {
             let mut held = Holder::new(id.name(), id.due);
             held.id = holder;
@@ -355,16 +355,16 @@ mod tests {
         assert_eq!(again.first_reply(known(Some(id))), submitted, "it waits");
         let other = known(Some(OnceId { number: 8, ..id }));
         assert_eq!(again.first_reply(other.clone()), other, "that is another's");
-        let (due, drawn, key) = asked(&next(&plain, CallRefusal::Stopping));
+        let (due, drawn, key) = terms(&next(&plain, CallRefusal::Stopping));
         assert!(
             due == plain.due && drawn.is_some_and(OnceId::is_drawn) && key.is_none(),
             "{drawn:?} {key:?}"
         );
         let named = plain.clone().with_name("mail".parse().unwrap());
-        let (_, drawn, key) = asked(&next(&named, CallRefusal::Stopping));
+        let (_, drawn, key) = terms(&next(&named, CallRefusal::Stopping));
         assert!(drawn.is_none() && key.as_ref().is_some_and(|key| key.starts_with("me-")), "{key:?}");
         let keyed = plain.clone().with_key("k");
-        assert_eq!(asked(&next(&keyed, CallRefusal::Lost(None))), (keyed.due, None, Some("k".to_owned())));
+        assert_eq!(terms(&next(&keyed, CallRefusal::Lost(None))), (keyed.due, None, Some("k".to_owned())));
         let uncertain = member.follow(begun(Command::Submit(plain)), Err(CallRefusal::Lost(None)));
         assert!(matches!(uncertain, Err(Error::Temporary(_))), "{uncertain:?}");
         let cancel = begun(Command::Withdraw(id));

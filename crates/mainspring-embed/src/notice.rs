@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use mainspring_action::body::{Body, HandlerBody};
 use mainspring_file::hook::MAX_TARGETS;
-use mainspring_job::{Call, Hook, Notice as Told, NoticeKind, Work};
+use mainspring_job::{Call, Hook, Notice as JobNotice, NoticeKind, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Catalogue;
@@ -64,16 +64,16 @@ pub struct Notice {
 }
 
 impl Notice {
-    fn of(told: &Told) -> Notice {
+    fn of(notice: &JobNotice) -> Notice {
         Notice {
-            job: told.job.to_string(),
-            kind: told.kind.name().to_owned(),
-            run: told.run.as_ref().map(ToString::to_string).unwrap_or_default(),
-            at: told.at.to_string(),
-            detail: told.detail.clone(),
-            attempts: told.attempts,
-            failures: told.failures,
-            count: told.count,
+            job: notice.job.to_string(),
+            kind: notice.kind.name().to_owned(),
+            run: notice.run.as_ref().map(ToString::to_string).unwrap_or_default(),
+            at: notice.at.to_string(),
+            detail: notice.detail.clone(),
+            attempts: notice.attempts,
+            failures: notice.failures,
+            count: notice.count,
         }
     }
 }
@@ -96,8 +96,8 @@ impl Notify {
         for (name, kinds) in &self.targets {
             let entry = catalogue.get(name).ok_or_else(|| Error::NoHandler(name.clone()))?;
             if let Some(kind) = kinds.iter().find(|kind| !NoticeKind::TOLD.contains(kind)) {
-                let told = NoticeKind::TOLD.map(NoticeKind::name).join(", ");
-                let reason = format!("it can be told of {told}; not of {}", kind.name());
+                let names = NoticeKind::TOLD.map(NoticeKind::name).join(", ");
+                let reason = format!("it can be told of {names}; not of {}", kind.name());
                 return Err(Error::Definition { name: name.clone(), reason });
             }
             let body = HandlerBody { name: name.clone(), version: entry.version, payload: String::new() };
@@ -123,11 +123,11 @@ pub(crate) struct JobHook {
 }
 
 impl Hook for JobHook {
-    fn calls(&self, told: &Told) -> Vec<Call> {
+    fn calls(&self, notice: &JobNotice) -> Vec<Call> {
         debug_assert!(self.targets.len() <= MAX_TARGETS, "the definition was checked");
-        let of_it = self.targets.iter().filter(|target| target.kinds.contains(&told.kind));
+        let of_it = self.targets.iter().filter(|target| target.kinds.contains(&notice.kind));
         let call = |target: &Target| {
-            let payload = serde_json::to_string(&Notice::of(told)).ok()?;
+            let payload = serde_json::to_string(&Notice::of(notice)).ok()?;
             let action = Body::Handler(HandlerBody { payload, ..target.body.clone() }).encode().ok()?;
             let mut work = Work::new(action).with_policies(target.work.policies.clone());
             (work.group, work.priority) = (target.work.group.clone(), target.work.priority);

@@ -84,9 +84,9 @@ impl OpenedOutbox {
         if Some(name) == data.store().file_name() && real(folder) == real(data.directory()) {
             return Err(wrong("it is the file of the jobs, and not one of the program".to_owned()));
         }
-        let told = |error: StoreError| wrong(error.to_string());
-        let outbox = Outbox::open(path).map_err(told)?;
-        let folder = identity(&data.directory().join(IDENTITY_FILE), &outbox).map_err(told)?;
+        let describe = |error: StoreError| wrong(error.to_string());
+        let outbox = Outbox::open(path).map_err(describe)?;
+        let folder = identity(&data.directory().join(IDENTITY_FILE), &outbox).map_err(describe)?;
         Ok(OpenedOutbox { outbox, signal: OutboxSignal::of(folder) })
     }
 
@@ -103,7 +103,7 @@ impl OpenedOutbox {
             log,
             is_left: true,
             locked_looks: 0,
-            said: String::new(),
+            reported: String::new(),
         };
         let thread = thread::Builder::new().name("outbox".to_owned()).spawn(move || reader.run());
         Ok(OutboxThread { signal, thread: Some(thread.map_err(setup("a thread"))?) })
@@ -156,7 +156,7 @@ struct Reader {
     is_left: bool,
     locked_looks: u32,
     /// What the log has of the trouble that there is.
-    said: String,
+    reported: String,
 }
 
 /// What a look has come to.
@@ -208,7 +208,7 @@ impl Reader {
         let (mut submitted, mut refused, mut promised) = (Vec::new(), Vec::new(), Vec::new());
         for row in rows {
             match command_of(&row, &now) {
-                Ok(asked) => promised.push((row, UnawaitedSubmission::ask(&self.caller, asked))),
+                Ok(submission) => promised.push((row, UnawaitedSubmission::ask(&self.caller, submission))),
                 Err(why) => refused.push((row, why)),
             }
         }
@@ -254,11 +254,11 @@ impl Reader {
     /// Tells of trouble once, as long as it is the same.
     fn tell(&mut self, trouble: Option<String>) {
         let trouble = trouble.unwrap_or_default();
-        if trouble != self.said {
+        if trouble != self.reported {
             if !trouble.is_empty() {
                 self.note(&trouble);
             }
-            self.said = trouble;
+            self.reported = trouble;
         }
     }
 
@@ -309,9 +309,9 @@ mod tests {
         let now = "2026-01-01T00:00:00Z";
         let read = |submission: &str| {
             let row = OutboxRow { number: 1, token: "t".to_owned(), submission: submission.to_owned() };
-            let asked = command_of(&row, now)?;
-            let (kind, body) = (asked.work.action.kind(), asked.work.action.body());
-            Ok::<_, String>(format!("{} {} {kind} {body}", asked.key.unwrap(), asked.due))
+            let submission = command_of(&row, now)?;
+            let (kind, body) = (submission.work.action.kind(), submission.work.action.body());
+            Ok::<_, String>(format!("{} {} {kind} {body}", submission.key.unwrap(), submission.due))
         };
         let text = read(r#"{"handler": {"name": "mail", "input": 7}}"#).unwrap();
         assert_eq!(text, r#"mail/outbox-t 2026-01-01T00:00:00Z handler {"name":"mail","payload":"7"}"#);

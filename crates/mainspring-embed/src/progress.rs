@@ -84,9 +84,9 @@ mod tests {
     fn the_loop_looks_once_in_an_interval_and_sees_the_last_that_was_told() {
         let (notifier, _notifications) = pair().unwrap();
         let mut looks = ProgressLooks::new(notifier);
-        let (signal, told) = (looks.signal(), Cell::new(None));
+        let (signal, reported) = (looks.signal(), Cell::new(None));
         let tell = |done| {
-            told.set(Some(done));
+            reported.set(Some(done));
             signal.raise();
         };
         let now = Moment::now();
@@ -94,7 +94,7 @@ mod tests {
         assert!(!looks.is_due(now));
         tell(1);
         assert!(looks.is_due(now), "the first is seen at once");
-        assert_eq!(told.take(), Some(1));
+        assert_eq!(reported.take(), Some(1));
         (2..=99_999).for_each(tell);
         assert!(!looks.is_due(now));
         assert_eq!(looks.wait(now), Some(LOOK_INTERVAL));
@@ -102,7 +102,7 @@ mod tests {
         assert!(!looks.is_due(early));
         assert_eq!(looks.wait(early), Some(Duration::from_millis(1)));
         assert!(looks.is_due(now.after(LOOK_INTERVAL)));
-        assert_eq!(told.take(), Some(99_999), "the last is kept");
-        assert_eq!((told.take(), looks.wait(now)), (None, None));
+        assert_eq!(reported.take(), Some(99_999), "the last is kept");
+        assert_eq!((reported.take(), looks.wait(now)), (None, None));
     }
 }

@@ -195,7 +195,7 @@ impl Run {
 
     /// Is ready when the run is to stop.
     pub async fn stopped(&self) {
-        self.inner.stop.told().await;
+        self.inner.stop.requested().await;
     }
 
     /// Submits from within a handler.
@@ -224,8 +224,8 @@ impl Run {
     /// Costs a lock of this run's own, so it may be called for each row, from any thread.
     pub fn progress(&self, done: u64, of: u64) {
         if let Some(line_sender) = &self.inner.line_sender {
-            let told = Some(ProgressWire::new(done, of));
-            *self.inner.progress.lock().unwrap_or_else(PoisonError::into_inner) = told;
+            let progress = Some(ProgressWire::new(done, of));
+            *self.inner.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
             line_sender.progress.raise();
         }
     }

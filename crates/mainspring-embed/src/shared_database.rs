@@ -202,7 +202,7 @@ impl Tenure {
 
     /// Owns the jobs and stands by in turn, until the end is asked for.
     fn run(&mut self, first: Option<OwnerState>) -> Result<(), ServerError> {
-        let (mut next, mut said, mut watch) = (first, String::new(), None);
+        let (mut next, mut last_trouble, mut watch) = (first, String::new(), None);
         loop {
             if let Some(owned) = next.take() {
                 drop(watch.take());
@@ -223,7 +223,7 @@ impl Tenure {
             if self.member.waits(self.pause) {
                 return Ok(());
             }
-            next = match self.try_to_own(&mut said) {
+            next = match self.try_to_own(&mut last_trouble) {
                 Ok(owned) => owned,
                 Err(Error::Open(OpenError(error))) if passes(&error) => None,
                 Err(error) => {
@@ -261,15 +261,15 @@ impl Tenure {
 
     /// Asks for the lease. `None` while another has it, or the database does not answer; `said` is what the
     /// log has of that.
-    fn try_to_own(&mut self, said: &mut String) -> Result<Option<OwnerState>, Error> {
-        let asked = boot_time();
+    fn try_to_own(&mut self, last_trouble: &mut String) -> Result<Option<OwnerState>, Error> {
+        let asked_at = boot_time();
         let acquired = self.candidate.acquire();
         self.pause = acquired.as_ref().err().map_or(standby::ASK_INTERVAL, standby::pause_after);
         let why = match acquired {
             Ok(lease) => {
-                said.clear();
+                last_trouble.clear();
                 self.standing = None;
-                return self.prepare(lease, asked).map(Some);
+                return self.prepare(lease, asked_at).map(Some);
             }
             Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
             // At the start people are told. Later it may pass.
@@ -284,20 +284,20 @@ impl Tenure {
             ) => error.to_string(),
             Err(error) => return Err(Error::Store(error)),
         };
-        if why != *said {
+        if why != *last_trouble {
             self.note(&format!("standing by: {why}"));
-            *said = why;
+            *last_trouble = why;
         }
         Ok(None)
     }
 
-    fn prepare(&mut self, lease: Lease, asked: Duration) -> Result<OwnerState, Error> {
+    fn prepare(&mut self, lease: Lease, asked_at: Duration) -> Result<OwnerState, Error> {
         self.note(&format!("{}: this program plans now, epoch {}", self.candidate.location(), lease.epoch));
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let log = self.parts.log_file().map_err(setup("the log"))?;
         let note = move |text: &str| standby::note_to(&log, Style::default(), text);
         let data = self.folder.data.clone();
-        let plan = self.candidate.plan(lease, asked, &data, caller.clone(), note);
+        let plan = self.candidate.plan(lease, asked_at, &data, caller.clone(), note);
         let Plan { execution, stores, inbox } = plan.map_err(Error::open)?;
         let listener = match self.begin_page() {
             // At the start its address must be free. Later the jobs matter more.

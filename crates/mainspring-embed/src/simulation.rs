@@ -326,8 +326,8 @@ fn wait_for<T>(future: impl Future<Output = T>, longest: Duration) -> T {
 /// The end of the run that a future carries out.
 async fn end_of(run: Run, future: BoxFuture<Result<(), HandlerError>>) -> HandlerEnd {
     let ended = Arc::new(Mutex::new(None));
-    let told = Arc::clone(&ended);
-    let tell = move |end| *told.lock().expect("nothing panics while it holds this lock") = Some(end);
+    let shared = Arc::clone(&ended);
+    let tell = move |end| *shared.lock().expect("nothing panics while it holds this lock") = Some(end);
     GuardedRun::new(run, future, tell).await;
     let end = ended.lock().expect("nothing panics while it holds this lock").take();
     end.expect("a future that is over has told its end")

@@ -25,7 +25,7 @@ enum StopStage {
 
 #[derive(Debug, Default)]
 struct State {
-    said: StopStage,
+    stage: StopStage,
     wakers: Vec<Waker>,
 }
 
@@ -41,12 +41,12 @@ impl Stop {
         self.state.lock().expect("nothing panics while it holds this lock")
     }
 
-    fn say(&self, said: StopStage) {
+    fn say(&self, stage: StopStage) {
         let mut state = self.lock();
-        if said <= state.said {
+        if stage <= state.stage {
             return;
         }
-        state.said = said;
+        state.stage = stage;
         let wakers = std::mem::take(&mut state.wakers);
         drop(state);
         self.changed.notify_all();
@@ -64,11 +64,11 @@ impl Stop {
     }
 
     pub(crate) fn is_told(&self) -> bool {
-        StopStage::Stop <= self.lock().said
+        StopStage::Stop <= self.lock().stage
     }
 
     pub(crate) fn is_to_be_dropped(&self) -> bool {
-        StopStage::Drop <= self.lock().said
+        StopStage::Drop <= self.lock().stage
     }
 
     /// Wakes a task when more is said. Each task is kept once.
@@ -82,13 +82,13 @@ impl Stop {
     /// Waits until the run is to stop, at most so long. Returns whether it is.
     pub(crate) fn wait(&self, longest: Duration) -> bool {
         let state = self.lock();
-        let wait = self.changed.wait_timeout_while(state, longest, |state| state.said < StopStage::Stop);
+        let wait = self.changed.wait_timeout_while(state, longest, |state| state.stage < StopStage::Stop);
         let (state, _) = wait.expect("nothing panics while it holds this lock");
-        StopStage::Stop <= state.said
+        StopStage::Stop <= state.stage
     }
 
     /// Is ready when the run is to stop.
-    pub(crate) async fn told(&self) {
+    pub(crate) async fn requested(&self) {
         poll_fn(|context| {
             self.watch(context.waker());
             if self.is_told() { Poll::Ready(()) } else { Poll::Pending }

@@ -196,8 +196,8 @@ impl<'c, P> Once<'c, P> {
     /// ([`Error::Taken`]), a batch has no name or is its own ([`Error::Definition`]), the disk is full, or
     /// the jobs are shut down. It is not submitted then.
     pub fn submit(self) -> Result<SubmittedJob, Error> {
-        let (client, asked) = (self.client, self.submission()?);
-        submitted(client.command(Command::Submit(asked.clone())), &asked)
+        let (client, submission) = (self.client, self.submission()?);
+        submitted(client.command(Command::Submit(submission.clone())), &submission)
     }
 
     /// The same for a thread that must not wait, such as one that polls futures.
@@ -206,8 +206,8 @@ impl<'c, P> Once<'c, P> {
     /// See [`submit`](Self::submit). A future that is dropped before it is ready may have submitted it or
     /// not.
     pub async fn submit_async(self) -> Result<SubmittedJob, Error> {
-        let (client, asked) = (self.client, self.submission()?);
-        submitted(client.command_async(Command::Submit(asked.clone())).await, &asked)
+        let (client, submission) = (self.client, self.submission()?);
+        submitted(client.command_async(Command::Submit(submission.clone())).await, &submission)
     }
 
     /// The delay after which it is due, unless that is a time.
@@ -270,13 +270,13 @@ impl<'c, P> Once<'c, P> {
     }
 }
 
-fn submitted(replied: Result<Reply, Error>, asked: &Submission) -> Result<SubmittedJob, Error> {
+fn submitted(replied: Result<Reply, Error>, submission: &Submission) -> Result<SubmittedJob, Error> {
     match replied {
         Ok(Reply::Submitted { id, name }) => {
             Ok(SubmittedJob { id: Some(id), name: Some(name), state: None, is_new: true })
         }
         Ok(Reply::Duplicate(holder)) => Ok(known(*holder)),
-        Err(Error::Refused(Refusal::Taken(holder))) if is_again(&holder, asked) => Ok(known(*holder)),
+        Err(Error::Refused(Refusal::Taken(holder))) if is_again(&holder, submission) => Ok(known(*holder)),
         Err(Error::Refused(Refusal::Taken(holder))) => Err(Error::Taken(holder)),
         Ok(other) => Err(strange(&other)),
         Err(error) => Err(error),

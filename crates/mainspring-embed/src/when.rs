@@ -198,13 +198,13 @@ impl When {
 
     /// The timetable of the job of this name, or what is wrong with it.
     pub(crate) fn timetable(&self, name: &JobName) -> Result<Timetable, String> {
-        let told = |error: &dyn fmt::Display| error.to_string();
+        let message = |error: &dyn fmt::Display| error.to_string();
         debug_assert!(!self.parts.is_empty(), "it is made of a trigger");
         let zone = self.zone()?;
         let trigger = |part: &Part| -> Result<Trigger, String> {
             Ok(match part {
                 Part::Cron(cron) => cron.schedule(name).into(),
-                Part::Every(every) => every.schedule(zone.clone()).map_err(|error| told(&error))?.into(),
+                Part::Every(every) => every.schedule(zone.clone()).map_err(|error| message(&error))?.into(),
                 Part::Schedule(schedule) => Schedule::clone(schedule).into(),
                 Part::After(After { job, ending }) => {
                     let job = JobName::new(job).map_err(|error| format!("`{job}`: {error}"))?;
@@ -227,6 +227,6 @@ impl When {
             Rest::Dates(first, last) => Exclusion::Dates { first: *first, last: *last, zone: zone.clone() },
         });
         let timetable = Timetable::new(triggers).and_then(|made| made.without(rests.collect()));
-        timetable.and_then(|made| made.between(self.start, self.end)).map_err(|error| told(&error))
+        timetable.and_then(|made| made.between(self.start, self.end)).map_err(|error| message(&error))
     }
 }

@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(needs_linux(&kill), Some("on_server_death"));
         let memory = ProcessBody { memory_max: Some(1 << 20), ..usual };
         assert_eq!(needs_linux(&memory), Some("memory_max"));
-        let said = Attributes::of(&memory).map(drop);
-        assert_eq!(said, if kernel::KEEPS_ALL { Ok(()) } else { Err("memory_max needs Linux".to_owned()) });
+        let result = Attributes::of(&memory).map(drop);
+        assert_eq!(result, if kernel::KEEPS_ALL { Ok(()) } else { Err("memory_max needs Linux".to_owned()) });
     }
 }

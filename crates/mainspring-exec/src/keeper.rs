@@ -271,30 +271,30 @@ pub fn keep() -> io::Result<()> {
     // A session of its own. It fails for the first process of a session, which has one.
     let _ = setsid();
     // It ends when the server does, and not when a service manager asks both: the server has runs until then.
-    let asked =
+    let blocked =
         [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect::<SigSet>();
-    let _ = asked.thread_block();
-    let mut kept = KeeperState::default();
+    let _ = blocked.thread_block();
+    let mut state = KeeperState::default();
     // A copy without a buffer: poll sees all that is not read.
     let mut input = fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut buffer = [0; 4_096];
     let ended = loop {
-        if kept.until.is_some_and(|until| until <= boot_time()) {
-            kept.end_with_lease();
+        if state.until.is_some_and(|until| until <= boot_time()) {
+            state.end_with_lease();
         }
-        match poll(&mut [PollFd::new(input.as_fd(), PollFlags::POLLIN)], kept.wait(boot_time())) {
+        match poll(&mut [PollFd::new(input.as_fd(), PollFlags::POLLIN)], state.wait(boot_time())) {
             Ok(0) | Err(nix::errno::Errno::EINTR) => continue,
             Err(error) => break Err(error.into()),
             Ok(_) => {}
         }
         match input.read(&mut buffer) {
             Ok(0) => break Ok(()),
-            Ok(count) => kept.take(&buffer[..count]),
+            Ok(count) => state.take(&buffer[..count]),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => break Err(error),
         }
     };
-    kept.groups.iter().for_each(end);
+    state.groups.iter().for_each(end);
     ended
 }
 
@@ -318,20 +318,20 @@ mod tests {
         let added: String = all.iter().map(|(number, group)| line_added(*number, group)).collect();
         let text = format!("{until}{gone}-9\n{added}");
         for size in [1, 3, 4_096] {
-            let mut kept = KeeperState::default();
-            text.as_bytes().chunks(size).for_each(|bytes| kept.take(bytes));
-            assert_eq!(kept.until, Some(Duration::from_millis(1_500)));
+            let mut state = KeeperState::default();
+            text.as_bytes().chunks(size).for_each(|bytes| state.take(bytes));
+            assert_eq!(state.until, Some(Duration::from_millis(1_500)));
             let groups: Vec<_> =
-                kept.groups.into_iter().map(|(number, group)| (number.unsigned_abs(), group)).collect();
+                state.groups.into_iter().map(|(number, group)| (number.unsigned_abs(), group)).collect();
             assert_eq!(groups, all);
         }
     }
 
     #[test]
     fn what_is_no_group_of_a_run_is_never_ended() {
-        let mut kept = KeeperState::default();
-        kept.take(b"+0\n+1\n+-1\n+x\n\n+\n*0\n*1\n*-1\n");
-        assert!(kept.groups.is_empty());
+        let mut state = KeeperState::default();
+        state.take(b"+0\n+1\n+-1\n+x\n\n+\n*0\n*1\n*-1\n");
+        assert!(state.groups.is_empty());
     }
 
     #[test]
@@ -360,22 +360,22 @@ mod tests {
     #[test]
     fn what_is_bound_to_the_server_outlives_the_deadline_alone() {
         let (mut of_lease, mut of_server) = (sleeper(), sleeper());
-        let mut kept = KeeperState::default();
-        kept.take(format!("=1\n+{}\n*{}\n", of_lease.id(), of_server.id()).as_bytes());
-        kept.end_with_lease();
+        let mut state = KeeperState::default();
+        state.take(format!("=1\n+{}\n*{}\n", of_lease.id(), of_server.id()).as_bytes());
+        state.end_with_lease();
         assert_eq!(of_lease.wait().unwrap().signal(), Some(9));
-        kept.take(format!("-{}\n", of_lease.id()).as_bytes());
+        state.take(format!("-{}\n", of_lease.id()).as_bytes());
         assert_eq!(of_server.try_wait().unwrap(), None, "it was sent nothing");
-        kept.groups.iter().for_each(end);
+        state.groups.iter().for_each(end);
         assert_eq!(of_server.wait().unwrap().signal(), Some(9));
     }
 
     #[test]
     fn a_deadline_is_waited_for_and_no_longer() {
-        let mut kept = KeeperState::default();
-        assert_eq!(kept.wait(Duration::ZERO), PollTimeout::NONE);
-        kept.take(b"=1500\n");
-        assert_eq!(kept.wait(Duration::from_millis(500)), PollTimeout::from(1_001u16));
-        assert_eq!(kept.wait(Duration::from_secs(9)), PollTimeout::from(1u16));
+        let mut state = KeeperState::default();
+        assert_eq!(state.wait(Duration::ZERO), PollTimeout::NONE);
+        state.take(b"=1500\n");
+        assert_eq!(state.wait(Duration::from_millis(500)), PollTimeout::from(1_001u16));
+        assert_eq!(state.wait(Duration::from_secs(9)), PollTimeout::from(1u16));
     }
 }

@@ -128,13 +128,13 @@ impl Masker {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(bytes);
         let end = all.len() - most;
-        let told = self.tell(&all, end, &found);
+        let masked = self.tell(&all, end, &found);
         self.held = all.split_off(end);
         debug_assert!(self.told_bytes <= self.held.len(), "no more is told ahead than is held");
         let later = found.into_iter().filter(|found| end <= found.start);
         self.found =
             later.map(|found| SecretRange { start: found.start - end, end: found.end - end }).collect();
-        Cow::Owned(told)
+        Cow::Owned(masked)
     }
 
     /// Tells what is held back: the output pauses or has ended. So much of a secret that it could be known by
@@ -146,14 +146,14 @@ impl Masker {
             return Vec::new();
         }
         let is_masked = MASKED_CHARS_MIN <= String::from_utf8_lossy(&self.held).chars().count();
-        let told = match is_masked {
+        let output = match is_masked {
             true if self.is_told_masked => Vec::new(),
             true => MASK.into(),
             false => rest.to_vec(),
         };
         self.told_bytes = self.held.len();
         self.is_told_masked = is_masked;
-        told
+        output
     }
 
     /// Where secrets are in what is held and these bytes, in order; those that overlap are one.
@@ -185,27 +185,27 @@ impl Masker {
 
     /// The text of all bytes up to `end`, without what was told before.
     fn tell(&mut self, all: &[u8], end: usize, found: &[SecretRange]) -> Vec<u8> {
-        let mut told = Vec::with_capacity(end.saturating_sub(self.told_bytes));
+        let mut masked = Vec::with_capacity(end.saturating_sub(self.told_bytes));
         let mut at = self.told_bytes;
         let is_last_masked = std::mem::take(&mut self.is_told_masked);
         let mut is_masked_to_end = is_last_masked && end <= at;
         for &SecretRange { start, end: found_end } in found.iter().take_while(|found| found.start < end) {
             if at < start {
-                told.extend_from_slice(&all[at..start]);
+                masked.extend_from_slice(&all[at..start]);
             }
             let goes_on = start < self.told_bytes && is_last_masked;
             if at < found_end && !goes_on {
-                told.extend_from_slice(MASK.as_bytes());
+                masked.extend_from_slice(MASK.as_bytes());
             }
             at = at.max(found_end);
             is_masked_to_end = end < found_end;
         }
         if at < end {
-            told.extend_from_slice(&all[at..end]);
+            masked.extend_from_slice(&all[at..end]);
         }
         self.told_bytes = at.max(end) - end;
         self.is_told_masked = is_masked_to_end && 0 < self.told_bytes;
-        told
+        masked
     }
 }
 
@@ -261,8 +261,8 @@ mod tests {
             for at in (0..=text.len()).filter(|&at| text.is_char_boundary(at)) {
                 let mut masker = Masker::new(masks(secrets));
                 let first = masker.push(&text.as_bytes()[..at]).into_owned();
-                let told = [&first, &*masker.push(&text.as_bytes()[at..]), &masker.finish()].concat();
-                assert_eq!(String::from_utf8(told).unwrap(), expected, "{secrets:?} at {at}");
+                let masked = [&first, &*masker.push(&text.as_bytes()[at..]), &masker.finish()].concat();
+                assert_eq!(String::from_utf8(masked).unwrap(), expected, "{secrets:?} at {at}");
             }
         }
     }
@@ -271,11 +271,11 @@ mod tests {
     fn what_has_begun_is_told_when_the_output_pauses_and_its_rest_is_not() {
         let pauses = |parts: &[&str]| -> Vec<String> {
             let mut masker = Masker::new(masks(&["hunter2-SECRET"]));
-            let mut told = |part: &&str| {
+            let mut mask = |part: &&str| {
                 let first = masker.push(part.as_bytes()).into_owned();
                 String::from_utf8([first, masker.finish()].concat()).unwrap()
             };
-            parts.iter().map(&mut told).collect()
+            parts.iter().map(&mut mask).collect()
         };
         assert_eq!(pauses(&["a hun", "ter2-", "SECRET b"]), ["a hun", "***", " b"]);
         assert_eq!(pauses(&["a hunt", "er2-SEC", "RET b"]), ["a ***", "", " b"]);

@@ -52,7 +52,7 @@ pub type EachLine<'a> = dyn FnMut(Piece<'_>) + 'a;
 #[derive(Debug, Default)]
 pub struct LineSplitter {
     /// The start of a line whose end has not been read, without `\n`.
-    kept: String,
+    line: String,
     /// The start of a character whose end has not been read.
     begun: Vec<u8>,
 }
@@ -66,8 +66,8 @@ impl LineSplitter {
                     self.keep(text);
                     self.keep_begun();
                     self.cut_pieces(each);
-                    each(Piece::line(self.kept.as_str()));
-                    self.kept.clear();
+                    each(Piece::line(self.line.as_str()));
+                    self.line.clear();
                 }
                 None => {
                     self.keep(part);
@@ -81,15 +81,15 @@ impl LineSplitter {
     pub fn finish(&mut self, each: &mut EachLine<'_>) {
         self.keep_begun();
         self.cut_pieces(each);
-        if !self.kept.is_empty() {
-            each(Piece::line(self.kept.as_str()));
-            self.kept.clear();
+        if !self.line.is_empty() {
+            each(Piece::line(self.line.as_str()));
+            self.line.clear();
         }
     }
 
     /// Takes out the line whose end has not been read.
     pub fn take_begun(&mut self) -> Vec<u8> {
-        let mut begun = std::mem::take(&mut self.kept).into_bytes();
+        let mut begun = std::mem::take(&mut self.line).into_bytes();
         begun.append(&mut self.begun);
         begun
     }
@@ -97,27 +97,27 @@ impl LineSplitter {
     fn keep(&mut self, bytes: &[u8]) {
         self.begun.extend_from_slice(bytes);
         let end = end_of_whole_characters(&self.begun);
-        self.kept.push_str(&String::from_utf8_lossy(&self.begun[..end]));
+        self.line.push_str(&String::from_utf8_lossy(&self.begun[..end]));
         self.begun.drain(..end);
         debug_assert!(self.begun.len() < 4, "what has begun is less than a character");
     }
 
     /// What has begun does not go on.
     fn keep_begun(&mut self) {
-        self.kept.push_str(&String::from_utf8_lossy(&self.begun));
+        self.line.push_str(&String::from_utf8_lossy(&self.begun));
         self.begun.clear();
     }
 
     /// Leaves at most the limit behind, so that a line of exactly the limit stays whole.
     fn cut_pieces(&mut self, each: &mut EachLine<'_>) {
         let mut start = 0;
-        while MAX_OUTPUT_LINE_BYTES < self.kept.len() - start {
-            let end = self.kept.floor_char_boundary(start + MAX_OUTPUT_LINE_BYTES);
-            each(Piece { text: Cow::Borrowed(&self.kept[start..end]), goes_on: true });
+        while MAX_OUTPUT_LINE_BYTES < self.line.len() - start {
+            let end = self.line.floor_char_boundary(start + MAX_OUTPUT_LINE_BYTES);
+            each(Piece { text: Cow::Borrowed(&self.line[start..end]), goes_on: true });
             start = end;
         }
-        self.kept.drain(..start);
-        debug_assert!(self.kept.len() <= MAX_OUTPUT_LINE_BYTES, "what is kept fits into a piece");
+        self.line.drain(..start);
+        debug_assert!(self.line.len() <= MAX_OUTPUT_LINE_BYTES, "what is kept fits into a piece");
     }
 }
 

@@ -181,7 +181,7 @@ mod tests {
     }
 
     /// What is reported of two texts that are written and read in pieces, under a cap.
-    fn told(random: &mut Random, secrets: &[String], texts: [&str; 2]) -> String {
+    fn masked_output(random: &mut Random, secrets: &[String], texts: [&str; 2]) -> String {
         let mut masks = Masks::default();
         secrets.iter().for_each(|secret| masks.add(&Secret::new(secret)));
         let (stdout, its_stdout) = std::io::pipe().unwrap();
@@ -190,8 +190,8 @@ mod tests {
         let bytes_max =
             [random.below(300), MAX_OUTPUT_LINE_BYTES + random.below(500), 1 << 20][random.below(3)];
         let mut outputs = Outputs::new(pipe(stdout), pipe(stderr), bytes_max as u64);
-        let (mut told, mut buffer) = (String::new(), vec![0; 1 + random.below(600)]);
-        let mut tell = |_: Stream, piece: &Piece<'_>| told += &format!("{}\n", piece.text);
+        let (mut output, mut buffer) = (String::new(), vec![0; 1 + random.below(600)]);
+        let mut tell = |_: Stream, piece: &Piece<'_>| output += &format!("{}\n", piece.text);
         let mut writers = [its_stdout, its_stderr];
         let mut rest = texts.map(str::as_bytes);
         while rest.iter().any(|rest| !rest.is_empty()) {
@@ -210,7 +210,7 @@ mod tests {
         drop(writers);
         outputs.drain(&mut buffer, &mut tell);
         outputs.close(&mut tell);
-        told
+        output
     }
 
     #[test]
@@ -222,13 +222,13 @@ mod tests {
             let (stderr, its_stderr) = std::io::pipe().unwrap();
             let pipe = |end| OutputPipe::new(end, Masks::default()).unwrap();
             let mut outputs = Outputs::new(pipe(stdout), pipe(stderr), 4_096);
-            let mut told = String::new();
-            let mut tell = |_: Stream, piece: &Piece<'_>| told += &format!("{}\n", piece.text);
+            let mut output = String::new();
+            let mut tell = |_: Stream, piece: &Piece<'_>| output += &format!("{}\n", piece.text);
             its_stdout.write_all(text.as_bytes()).unwrap();
             drop((its_stdout, its_stderr));
             outputs.drain(&mut [0; 1_000], &mut tell);
             outputs.close(&mut tell);
-            assert!(told == text, "lines of {line_bytes}: {}", told.len());
+            assert!(output == text, "lines of {line_bytes}: {}", output.len());
         }
     }
 
@@ -238,12 +238,12 @@ mod tests {
             let mut random = Random(seed);
             let secrets = random.secrets();
             let texts = [random.text(&secrets), random.text(&secrets)];
-            let told = told(&mut random, &secrets, [&texts[0], &texts[1]]);
-            let parts = told.split(|c: char| !["A", "B", "Ä"].contains(&c.to_string().as_str()));
+            let output = masked_output(&mut random, &secrets, [&texts[0], &texts[1]]);
+            let parts = output.split(|c: char| !["A", "B", "Ä"].contains(&c.to_string().as_str()));
             let longest = parts.max_by_key(|part| part.chars().count()).unwrap();
             assert!(
                 longest.chars().count() <= TOLD_CHARS_MAX,
-                "seed {seed}: {longest:?} of {secrets:?} is in {told:?}"
+                "seed {seed}: {longest:?} of {secrets:?} is in {output:?}"
             );
         });
     }

@@ -180,17 +180,17 @@ impl Process {
         let mut fds = [PollFd::new(failure.as_fd(), PollFlags::POLLIN)];
         // No signal cuts the wait short: another child may end just now.
         let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
-        let heard = poll(&mut fds, PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX));
+        let polled = poll(&mut fds, PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX));
         let _ = before.and_then(|before| before.thread_set_mask());
-        if !heard.is_ok_and(|count| 0 < count) {
+        if !polled.is_ok_and(|count| 0 < count) {
             self.starting = Some((failure, named));
             return;
         }
         // It comes in one piece. What comes after it, the end, is not waited for: the user could have stopped
         // the process.
-        let mut told = [0; sys::FAILURE_BYTES];
-        let count = failure.read(&mut told).unwrap_or(0);
-        self.failed = sys::failure(&told[..count]).map(|(step, error)| named.error(step, error));
+        let mut report = [0; sys::FAILURE_BYTES];
+        let count = failure.read(&mut report).unwrap_or(0);
+        self.failed = sys::failure(&report[..count]).map(|(step, error)| named.error(step, error));
     }
 
     /// Sends a signal to the whole group, if any of it is left.

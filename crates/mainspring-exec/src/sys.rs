@@ -197,8 +197,8 @@ extern "C" fn become_program(child: *mut libc::c_void) -> libc::c_int {
 pub(crate) const STACK_BYTES: usize = 64 << 10;
 
 /// What a child has told of its failure: `None` if it has executed the program.
-pub(crate) fn failure(told: &[u8]) -> Option<(Step, io::Error)> {
-    let number = |at: usize| Some(i32::from_ne_bytes(told.get(at..at + 4)?.try_into().ok()?));
+pub(crate) fn failure(report: &[u8]) -> Option<(Step, io::Error)> {
+    let number = |at: usize| Some(i32::from_ne_bytes(report.get(at..at + 4)?.try_into().ok()?));
     let (step, error) = (number(0)?, number(4)?);
     Some((Step::from_number(step)?, io::Error::from_raw_os_error(error)))
 }
@@ -261,8 +261,8 @@ impl<'l> Child<'l> {
         // The shell's arguments: its own name, the program once it is known, and the program's arguments but
         // for its name.
         let script = [SHELL.as_ptr(), null()].into_iter().chain(pointers(&launch.arguments[1..])).collect();
-        let kept = descriptors.streams.iter().chain([&descriptors.failure]);
-        assert!(kept.copied().all(|kept| 2 < kept), "the server's own standard streams are open");
+        let inherited = descriptors.streams.iter().chain([&descriptors.failure]);
+        assert!(inherited.copied().all(|one| 2 < one), "the server's own standard streams are open");
         debug_assert!(!launch.programs.is_empty(), "there is a place where the program may be");
         debug_assert!(SETTINGS.is_sorted_by_key(|setting| setting.when), "they are set in their order");
         Child {
@@ -281,13 +281,13 @@ impl<'l> Child<'l> {
     #[expect(unsafe_code, reason = "what std has for both flushes and drops what is the parent's")]
     pub(crate) fn become_program(&mut self) -> ! {
         let (step, error) = self.run();
-        let mut told = [0; FAILURE_BYTES];
-        told[..4].copy_from_slice(&step.number().to_ne_bytes());
-        told[4..].copy_from_slice(&(error as i32).to_ne_bytes());
+        let mut report = [0; FAILURE_BYTES];
+        report[..4].copy_from_slice(&step.number().to_ne_bytes());
+        report[4..].copy_from_slice(&(error as i32).to_ne_bytes());
         // SAFETY: write reads the bytes of an array that lives here; _exit does not return, so nothing is
         // dropped or flushed that is the parent's as well.
         unsafe {
-            libc::write(self.descriptors.failure, told.as_ptr().cast(), told.len());
+            libc::write(self.descriptors.failure, report.as_ptr().cast(), report.len());
             libc::_exit(1)
         }
     }
@@ -445,16 +445,16 @@ mod tests {
 
     #[test]
     fn a_failure_is_told_whole_or_not_at_all() {
-        let told = |step: i32| [step.to_ne_bytes(), libc::ENOENT.to_ne_bytes()].concat();
+        let report_of = |step: i32| [step.to_ne_bytes(), libc::ENOENT.to_ne_bytes()].concat();
         let rows = (0..SETTINGS.len()).map(Step::Attribute);
         for expected in STEPS.into_iter().chain(rows) {
-            let (step, error) = failure(&told(expected.number())).unwrap();
+            let (step, error) = failure(&report_of(expected.number())).unwrap();
             assert_eq!((step, error.raw_os_error()), (expected, Some(libc::ENOENT)));
         }
         let beyond = i32::try_from(STEPS.len() + SETTINGS.len()).unwrap();
-        assert!(failure(&told(beyond)).is_none() && failure(&told(-1)).is_none());
-        let told = told(0);
+        assert!(failure(&report_of(beyond)).is_none() && failure(&report_of(-1)).is_none());
+        let report = report_of(0);
         assert!(failure(&[]).is_none());
-        assert!(failure(&told[..7]).is_none());
+        assert!(failure(&report[..7]).is_none());
     }
 }

@@ -284,8 +284,8 @@ fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: &Mas
     let length = response.body().content_length().unwrap_or(0).max(answer.len() as u64);
     let unread = length - answer.len() as u64;
     let mut answer = masks.apply(&answer).into_owned();
-    let kept = answer.len().min(usize::try_from(spec.answer_bytes_max).unwrap_or(usize::MAX));
-    let cut = answer.split_off(kept);
+    let length = answer.len().min(usize::try_from(spec.answer_bytes_max).unwrap_or(usize::MAX));
+    let cut = answer.split_off(length);
     // An answer that breaks off after its status is an answer: the receiver has said what it thinks of the
     // request.
     let dropped_bytes = if read.is_ok() { unread + cut.len() as u64 } else { 0 };

@@ -159,8 +159,8 @@ mod tests {
         let made: usize = files.iter().flat_map(|file| &file.jobs).map(PlacedJob::weight).sum();
         assert!(MAX_MADE_BYTES / 2 < made && made <= MAX_MADE_BYTES, "{made}");
         assert_eq!([files[0].is_good(), files[3].is_good()], [true, false], "each alone is within it");
-        let told = &files[3].problems[0].fault.message;
-        assert!(told.contains("more than 64 MiB"), "{told}");
+        let message = &files[3].problems[0].fault.message;
+        assert!(message.contains("more than 64 MiB"), "{message}");
     }
 
     #[test]

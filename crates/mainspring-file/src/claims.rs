@@ -125,7 +125,7 @@ fn owners(
         held.iter().filter(stays).map(|(name, holder)| (name.clone(), holder.clone())).collect();
     let good = || files.iter().enumerate().filter(|(_, file)| file.loaded.is_good());
     for (_, file) in good() {
-        for (name, holder) in said(file) {
+        for (name, holder) in names_of(file) {
             if held.get(&name).is_some_and(|before| before.job_source == holder.job_source) {
                 owners.insert(name, holder);
             }
@@ -133,7 +133,7 @@ fn owners(
     }
     for (index, file) in good() {
         let mut problems = Vec::new();
-        for (name, holder) in said(file) {
+        for (name, holder) in names_of(file) {
             match owners.get(&name) {
                 None => drop(owners.insert(name, holder)),
                 Some(other) if other.job_source == file.job_source => {}
@@ -148,7 +148,7 @@ fn owners(
 }
 
 /// The names that a file says, each with its place.
-fn said(file: &Claimant) -> impl Iterator<Item = (JobName, Holder)> {
+fn names_of(file: &Claimant) -> impl Iterator<Item = (JobName, Holder)> {
     file.loaded.jobs.iter().filter(|placed| placed.is_named).map(|placed| {
         let place = format!("{}:{}", file.loaded.source.name(), placed.line_number);
         (placed.job.name.clone(), Holder { job_source: file.job_source.clone(), place })

@@ -248,7 +248,7 @@ impl<'s> Reading<'s> {
         let sections = Sections::of(if errors.is_empty() { "" } else { self.text });
         let is_doubled = |error: &toml::de::Error| error.message().starts_with(DUPLICATE);
         let doubled = if errors.iter().any(is_doubled) { self.doubled_tables() } else { HashMap::new() };
-        let mut said = HashSet::new();
+        let mut reported = HashSet::new();
         for error in errors {
             let span = error.span().unwrap_or(0..0);
             let section = sections.at(span.start).to_owned();
@@ -257,11 +257,11 @@ impl<'s> Reading<'s> {
                 doubled.get(&section).filter(|(_, second)| is_doubled(&error) && *second <= line_number);
             match lines {
                 // The parser puts its keys into the first table, and complains of each that is there.
-                Some(_) if said.contains(&section) => {}
+                Some(_) if reported.contains(&section) => {}
                 Some((first, _)) => {
                     let message = format!("the table [{section}] is there already: line {first}");
                     self.faults.push(Fault::new(span, message));
-                    said.insert(section.clone());
+                    reported.insert(section.clone());
                 }
                 None => self.faults.push(Fault::new(span, syntax_message(error.message()))),
             }

@@ -182,7 +182,7 @@ mod tests {
     fn a_secret_that_other_users_may_read_is_named() {
         let path = scratch::path("presence");
         fs::write(&path, "hunter22, or longer").unwrap();
-        let said = |mode: u32| {
+        let warnings = |mode: u32| {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             let body = WebhookBody {
                 signing_secret: Some(path.clone()),
@@ -194,9 +194,9 @@ mod tests {
                 found.iter().map(|text| text.split(" the file").next().unwrap().to_owned()).collect();
             words
         };
-        assert_eq!(said(0o640), Vec::<String>::new());
-        assert_eq!(said(0o644), ["other users may read"]);
-        assert_eq!(said(0o666), ["other users may write", "other users may write"]);
+        assert_eq!(warnings(0o640), Vec::<String>::new());
+        assert_eq!(warnings(0o644), ["other users may read"]);
+        assert_eq!(warnings(0o666), ["other users may write", "other users may write"]);
         fs::remove_file(&path).unwrap();
     }
 }

@@ -39,7 +39,7 @@ const APSCHEDULER_KEYS: &[Key<JobWords, Node>] = &[
     is(
         "func",
         "shell",
-        |reader, node| reader.said.function = reader.text(node).map(str::to_owned),
+        |reader, node| reader.values.function = reader.text(node).map(str::to_owned),
         "`{call}` of --run is `from MODULE import NAME; NAME(..)`: 'cd /srv/app && python3 -c {call}'",
     ),
     is("args kwargs", "shell", arguments, "arguments of the call"),
@@ -138,9 +138,9 @@ fn job(name: &str, node: &Node, findings: &mut Findings) -> JobFacts {
         }
     }
     trigger::finish(&mut reader, node);
-    match reader.said.function.take() {
+    match reader.values.function.take() {
         Some(function) => {
-            let arguments = reader.said.arguments.join(", ");
+            let arguments = reader.values.arguments.join(", ");
             let call = match function.split_once(':') {
                 Some((module, name)) => format!("from {module} import {name}; {name}({arguments})"),
                 None => format!("{function}({arguments})"),
@@ -162,13 +162,13 @@ fn name(reader: &mut Job, node: &Node) {
 fn arguments(reader: &mut Job, node: &Node) {
     match &node.value {
         Value::List(list) => {
-            reader.said.arguments.extend(list.iter().map(|node| node.literal(Language::Python)));
+            reader.values.arguments.extend(list.iter().map(|node| node.literal(Language::Python)));
         }
         Value::Table(_) => {
             let pairs = node.pairs();
             let named =
                 pairs.iter().map(|(name, _, value)| format!("{name}={}", value.literal(Language::Python)));
-            reader.said.arguments.extend(named);
+            reader.values.arguments.extend(named);
         }
         // Examples have `args: ""`.
         _ => {}
@@ -178,7 +178,7 @@ fn arguments(reader: &mut Job, node: &Node) {
 fn trigger_of(reader: &mut Job, node: &Node) {
     match &node.value {
         Value::Table(_) => read_table(TRIGGER_KEYS, reader, node),
-        _ => reader.said.kind = reader.text(node).unwrap_or_default().to_owned(),
+        _ => reader.values.kind = reader.text(node).unwrap_or_default().to_owned(),
     }
 }
 

@@ -30,11 +30,11 @@ type Settings = Draft<Duration>;
 
 /// Settings of a crontab.
 const SETTING_KEYS: &[Key<Duration, PlacedText>] = &[
-    is("SHELL", "interpreter", kept, ""),
-    is("HOME", "cwd, env", kept, ""),
-    is("MAILTO", "mail_output", kept, "addresses; without it no mail is sent"),
-    is("SENDMAIL", "sendmail", kept, "a setting of Mainspring"),
-    is("CRON_TZ", "zone", kept, ""),
+    is("SHELL", "interpreter", unchanged, ""),
+    is("HOME", "cwd, env", unchanged, ""),
+    is("MAILTO", "mail_output", unchanged, "addresses; without it no mail is sent"),
+    is("SENDMAIL", "sendmail", unchanged, "a setting of Mainspring"),
+    is("CRON_TZ", "zone", unchanged, ""),
     near(
         "RANDOM_DELAY",
         "jitter",
@@ -53,7 +53,7 @@ const SETTING_KEYS: &[Key<Duration, PlacedText>] = &[
         "jitter and misfire say it for a job",
     ),
     unneeded("LOGNAME", "it is the name of the user, whatever is said"),
-    is("*", "env", kept, "any other setting is a variable"),
+    is("*", "env", unchanged, "any other setting is a variable"),
 ];
 
 /// What an entry has, beside its settings.
@@ -65,22 +65,22 @@ const ENTRY_KEYS: &[Key<Duration, PlacedText>] = &[
     is(
         "time",
         "cron, every, at",
-        kept,
+        unchanged,
         "five fields, or a nickname; the rule of cron when the clock changes",
     ),
-    is("@reboot", "at_boot", kept, "once for each start of the machine"),
-    is("user", "user", kept, "in a system crontab"),
-    is("command", "shell", kept, ""),
-    is("%", "stdin", kept, "what stands behind it in a command"),
+    is("@reboot", "at_boot", unchanged, "once for each start of the machine"),
+    is("user", "user", unchanged, "in a system crontab"),
+    is("command", "shell", unchanged, ""),
+    is("%", "stdin", unchanged, "what stands behind it in a command"),
 ];
 
 /// What is read with the entries.
-fn kept(_: &mut Settings, _: &PlacedText) {}
+fn unchanged(_: &mut Settings, _: &PlacedText) {}
 
 fn random_delay(settings: &mut Settings, setting: &PlacedText) {
     match setting.text.parse::<u64>() {
         Ok(minutes) => {
-            settings.said = Duration::from_secs(minutes.saturating_mul(60)).min(mainspring_job::MAX_JITTER);
+            settings.values = Duration::from_secs(minutes.saturating_mul(60)).min(mainspring_job::MAX_JITTER);
         }
         Err(_) => {
             settings.findings.problem(&setting.place, format!("expected minutes, found `{}`", setting.text));
@@ -178,7 +178,7 @@ fn settings(source: &Source, file: usize, findings: &mut Findings) -> BTreeMap<u
         let Ok(setting) = mainspring_file::crontab::environment::Setting::parse(text) else { continue };
         let value = PlacedText { text: setting.value, place: line_place(file, source, line.number) };
         read_key(SETTING_KEYS, &setting.name, &value.place, &mut read, &value);
-        delays.insert(line.number, read.said);
+        delays.insert(line.number, read.values);
     }
     findings.append(read.findings);
     delays

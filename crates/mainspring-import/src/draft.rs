@@ -14,7 +14,7 @@ pub(crate) struct Draft<S> {
     pub(crate) job: JobFacts,
     pub(crate) findings: Findings,
     /// What is judged when all keys are known.
-    pub(crate) said: S,
+    pub(crate) values: S,
 }
 
 impl<S: Default> Draft<S> {

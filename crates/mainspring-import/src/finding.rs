@@ -57,7 +57,7 @@ struct Finding {
 /// All that was found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
-    kept: Vec<Finding>,
+    findings: Vec<Finding>,
     unkept_count: usize,
     has_problem: bool,
 }
@@ -89,17 +89,17 @@ impl Findings {
         debug_assert!(place.span.start <= place.span.end);
         let is_problem = severity == Severity::Problem;
         // No problem goes unseen for a warning.
-        if MAX_KEPT_FINDINGS <= self.kept.len() && (!is_problem || self.has_problem) {
+        if MAX_KEPT_FINDINGS <= self.findings.len() && (!is_problem || self.has_problem) {
             self.unkept_count += 1;
         } else {
-            self.kept.push(Finding { place: place.clone(), severity, message, todo });
+            self.findings.push(Finding { place: place.clone(), severity, message, todo });
         }
         self.has_problem |= is_problem;
     }
 
     /// Adds what was found elsewhere.
     pub(crate) fn append(&mut self, other: Findings) {
-        for Finding { place, severity, message, todo } in other.kept {
+        for Finding { place, severity, message, todo } in other.findings {
             self.add(&place, severity, message, todo);
         }
         self.unkept_count += other.unkept_count;
@@ -113,11 +113,11 @@ impl Findings {
 
     /// The findings of each file on their lines, in the order of the lines, and how many were not kept.
     pub(crate) fn placed(mut self, sources: &[Source]) -> Vec<(Vec<Problem>, usize)> {
-        let is_kept = self.kept.iter().any(|finding| finding.severity == Severity::Problem);
+        let is_kept = self.findings.iter().any(|finding| finding.severity == Severity::Problem);
         debug_assert_eq!(self.has_problem, is_kept, "no problem goes unseen");
         let rank = |finding: &Finding| finding.severity != Severity::Problem;
-        self.kept.sort_by_key(|finding| (finding.place.file, rank(finding), finding.place.span.start));
-        let mut rest = self.kept.into_iter().peekable();
+        self.findings.sort_by_key(|finding| (finding.place.file, rank(finding), finding.place.span.start));
+        let mut rest = self.findings.into_iter().peekable();
         let mut all = Vec::new();
         for (file, source) in sources.iter().enumerate() {
             let (mut problems, mut bytes, mut unkept_count) = (Vec::new(), 0, 0);

@@ -54,14 +54,14 @@ fn objects(node: &Node, jobs: &mut Vec<JobFacts>, findings: &mut Findings) {
         jobs.extend(job(node, findings));
     } else if node.is_table() {
         let name = node.get("metadata").and_then(|node| node.get("name")).and_then(Node::text);
-        let message = format!("the {} `{}` is left out", said(kind), name.unwrap_or("without a name"));
+        let message = format!("the {} `{}` is left out", kind_name(kind), name.unwrap_or("without a name"));
         findings.warn(&node.place, message, "only objects of the kind CronJob are jobs");
     } else if !matches!(node.value, crate::yaml::Value::Null) {
         findings.problem(&node.place, "expected an object with apiVersion, kind and spec");
     }
 }
 
-fn said(kind: &str) -> &str {
+fn kind_name(kind: &str) -> &str {
     if kind.is_empty() { "object without a kind" } else { kind }
 }
 

@@ -50,7 +50,7 @@ const SIDEKIQ_KEYS: &[Key<JobWords, Node>] = &[
     is(
         "class klass",
         "shell",
-        |reader, node| reader.said.class = reader.text(node).map(str::to_owned),
+        |reader, node| reader.values.class = reader.text(node).map(str::to_owned),
         "`{call}` of --run is `CLASS.perform_async(..)`: 'cd /srv/app && bin/rails runner {call}'",
     ),
     is("args", "shell", args, "arguments of the call"),
@@ -125,11 +125,11 @@ fn is_job(node: &Node) -> bool {
 fn job(name: &str, node: &Node, findings: &mut Findings) -> JobFacts {
     let mut reader = Job::new(name, node.place.clone());
     read_table(SIDEKIQ_KEYS, &mut reader, node);
-    let said = std::mem::take(&mut reader.said);
-    match &said.class {
+    let settings = std::mem::take(&mut reader.values);
+    match &settings.class {
         Some(class) => {
-            let method = if said.is_active_job { "perform_later" } else { "perform_async" };
-            let call = format!("{class}.{method}({})", said.args.join(", "));
+            let method = if settings.is_active_job { "perform_later" } else { "perform_async" };
+            let call = format!("{class}.{method}({})", settings.args.join(", "));
             reader.job.comment(format!("calls {call}"));
             reader.job.call = Some(Call::Text(call));
         }
@@ -184,14 +184,14 @@ fn once(reader: &mut Job, node: &Node) {
 }
 
 fn args(reader: &mut Job, node: &Node) {
-    reader.said.args = match node.list() {
+    reader.values.args = match node.list() {
         [] if node.is_table() || node.text().is_some() => vec![node.literal(Language::Ruby)],
         list => list.iter().map(|node| node.literal(Language::Ruby)).collect(),
     };
 }
 
 fn active_job(reader: &mut Job, node: &Node) {
-    reader.said.is_active_job = node.truth() == Some(true);
+    reader.values.is_active_job = node.truth() == Some(true);
 }
 
 fn description(reader: &mut Job, node: &Node) {

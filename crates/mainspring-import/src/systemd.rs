@@ -91,7 +91,7 @@ fn service_of(timer: &Unit) -> String {
 
 fn job(timer: &Unit, name: &str, service: Option<&Unit>, findings: &mut Findings) -> JobFacts {
     let mut reader = UnitReader::new(stem(&timer.name), timer.place.clone());
-    reader.said.unit.clone_from(&timer.name);
+    reader.values.unit.clone_from(&timer.name);
     keys(timer, &mut reader);
     timer::finish(&mut reader);
     if reader.job.when.is_empty() && !reader.findings.has_problem() {
@@ -105,7 +105,7 @@ fn job(timer: &Unit, name: &str, service: Option<&Unit>, findings: &mut Findings
     }
     match service {
         Some(service) => {
-            reader.said.unit.clone_from(&service.name);
+            reader.values.unit.clone_from(&service.name);
             keys(service, &mut reader);
             service::finish(&mut reader);
         }

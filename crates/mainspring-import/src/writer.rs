@@ -243,10 +243,10 @@ impl Names {
 /// What is left of a text as a name.
 fn cleaned(text: &str) -> Option<String> {
     let is_kept = |c: char| c.is_ascii_alphanumeric() || "._+-:@~".contains(c);
-    let kept: String = text.chars().map(|c| if is_kept(c) { c } else { '-' }).collect();
-    let kept = kept.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).trim_end_matches('-');
-    let kept: String = kept.chars().take(MAX_NAME_CHARS).collect();
-    (!kept.is_empty()).then_some(kept)
+    let name: String = text.chars().map(|c| if is_kept(c) { c } else { '-' }).collect();
+    let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).trim_end_matches('-');
+    let name: String = name.chars().take(MAX_NAME_CHARS).collect();
+    (!name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]

@@ -112,9 +112,8 @@ impl Recorder {
     pub fn lateness_ns(&self) -> Histogram<u64> {
         let mut histogram = Histogram::new_with_max(LATENESS_NS_MAX, DIGIT_COUNT)
             .expect("a minute to three digits is a legal histogram");
-        let values = self.lateness_ns.iter().map(|slot| slot.load(Ordering::Acquire));
-        values
-            .filter(|&lateness_ns| lateness_ns != NONE)
+        let late = self.lateness_ns.iter().map(|slot| slot.load(Ordering::Acquire));
+        late.filter(|&lateness_ns| lateness_ns != NONE)
             .for_each(|lateness_ns| histogram.saturating_record(lateness_ns));
         debug_assert!(histogram.len() <= self.fired_count(), "what is late has fired");
         histogram

@@ -153,10 +153,10 @@ impl<E> Table<E> {
     /// for as many elements again is kept, up to a huge page.
     pub(crate) fn shrink(&mut self) {
         let (used, all) = (self.used_bytes(), self.block.bytes);
-        let kept = used + used.min(HUGE_PAGE_BYTES);
+        let remaining = used + used.min(HUGE_PAGE_BYTES);
         let least = if self.block.is_mapped { HUGE_PAGE_BYTES } else { all.div_ceil(2) };
-        if least.max(1) <= all.saturating_sub(block_bytes(kept)) {
-            self.resize(kept);
+        if least.max(1) <= all.saturating_sub(block_bytes(remaining)) {
+            self.resize(remaining);
         }
     }
 

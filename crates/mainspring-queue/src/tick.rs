@@ -70,8 +70,8 @@ impl Tick {
         }
         // Above the highest bit in which the last excluded tick and the last allowed one differ they agree.
         let differing = (self.0 - 1) ^ latest.0;
-        let kept = u64::MAX << (u64::BITS - 1 - differing.leading_zeros());
-        Tick(latest.0 & kept)
+        let mask = u64::MAX << (u64::BITS - 1 - differing.leading_zeros());
+        Tick(latest.0 & mask)
     }
 
     /// Returns the first tick at or after this one that is a multiple of `step`; saturates at [`Tick::MAX`].

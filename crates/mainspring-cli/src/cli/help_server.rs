@@ -45,12 +45,12 @@ pub(super) const OF_TOKEN: &[u8] = &[0, 1, 2, 4, 5, 7];
 
 /// Whether `EXIT_CODES` says what these codes are, each once and in order: what it does not, no help says.
 const fn are_told(codes: &[u8]) -> bool {
-    let (mut told, mut index) = (0, 0);
-    while told < EXIT_CODES.len() && index < codes.len() {
-        if EXIT_CODES[told].0 == codes[index] {
+    let (mut row, mut index) = (0, 0);
+    while row < EXIT_CODES.len() && index < codes.len() {
+        if EXIT_CODES[row].0 == codes[index] {
             index += 1;
         }
-        told += 1;
+        row += 1;
     }
     index == codes.len()
 }

@@ -123,7 +123,7 @@ impl Http {
     }
 
     pub(super) fn send(&mut self, text: &str, answers: Answers) -> Result<(), Error> {
-        let asked = self
+        let result = self
             .agent
             .post(format!("{}{PATH}", self.url))
             .config()
@@ -133,7 +133,7 @@ impl Http {
             .header("content-type", "application/json")
             .header("accept", "application/x-ndjson, application/problem+json")
             .send(text);
-        let response = asked.map_err(|error| self.away(error.to_string()))?;
+        let response = result.map_err(|error| self.away(error.to_string()))?;
         let status = response.status().as_u16();
         let kind = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_owned();

@@ -91,14 +91,14 @@ fn runs_elsewhere(client: &mut Client, planned: &Response) -> Result<Vec<RunKey>
     if run.series == 0 {
         return Ok(Vec::new());
     }
-    let asked = HistoryWire {
+    let query = HistoryWire {
         job: Some(run.job.to_string()),
         cause: Some(ALL_CAUSES.to_owned()),
         since: Some(run.nominal.to_string()),
         limit: MAX_ROWS,
         ..HistoryWire::default()
     };
-    let Response::Runs { runs, .. } = client.ask(Request::History(asked))? else { return Ok(Vec::new()) };
+    let Response::Runs { runs, .. } = client.ask(Request::History(query))? else { return Ok(Vec::new()) };
     let keys = runs.into_iter().map(|found| found.run);
     Ok(keys.filter(|key| key.nominal == run.nominal && key != run).collect())
 }
@@ -244,8 +244,8 @@ pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
     }
     if !args.yes {
         let (runs, job) = (counted(times.len(), "run"), &args.job);
-        let said = format!("{runs} of {job} would be added; --yes adds them");
-        if !is_confirmed(&said, &format!("Add {runs} of {job}?"))? {
+        let summary = format!("{runs} of {job} would be added; --yes adds them");
+        if !is_confirmed(&summary, &format!("Add {runs} of {job}?"))? {
             return Ok(Exit::Ok);
         }
     }
@@ -293,9 +293,9 @@ pub(super) fn rewind(args: &RewindArgs) -> Result<Exit, Error> {
     if !args.yes {
         show(&args.ask, &client.ask(request(true))?)?;
         let job = &args.job;
-        let (said, asked) =
+        let (summary, question) =
             (format!("{job} would plan from now on; --yes lets it"), format!("Rewind {job}?"));
-        if !is_confirmed(&said, &asked)? {
+        if !is_confirmed(&summary, &question)? {
             return Ok(Exit::Ok);
         }
     }
@@ -304,12 +304,12 @@ pub(super) fn rewind(args: &RewindArgs) -> Result<Exit, Error> {
 }
 
 /// Asks a person; where there is none, says what would be done, and the answer is no.
-fn is_confirmed(said: &str, asked: &str) -> Result<bool, Error> {
+fn is_confirmed(summary: &str, question: &str) -> Result<bool, Error> {
     if !io::stdin().is_terminal() {
-        say(&format!("mainspring: {said}\n"));
+        say(&format!("mainspring: {summary}\n"));
         return Ok(false);
     }
-    print(&format!("{asked} [y/N] "))?;
+    print(&format!("{question} [y/N] "))?;
     // Without a line end the question would stay in the buffer.
     printed(io::stdout().flush())?;
     let mut answer = String::new();
@@ -365,9 +365,9 @@ fn each_dead(args: &DeadArgs, done: &str, request: fn(String) -> Request) -> Res
 /// The names of all dead letters, gathered first, because asking for one changes the pages that follow.
 fn dead_runs(client: &mut Client) -> Result<Vec<String>, Error> {
     let states = vec![RunState::Dead.name().to_owned()];
-    let asked = HistoryWire { states, ..HistoryWire::default() };
+    let query = HistoryWire { states, ..HistoryWire::default() };
     let page = |limit, cursor| {
-        Ok(match client.ask(Request::History(HistoryWire { limit, cursor, ..asked.clone() }))? {
+        Ok(match client.ask(Request::History(HistoryWire { limit, cursor, ..query.clone() }))? {
             Response::Runs { runs, cursor } => Some((runs, cursor)),
             _ => None,
         })

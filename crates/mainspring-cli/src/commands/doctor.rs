@@ -66,11 +66,11 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
     };
     let now = Moment::now().wall;
     let mut findings = vec![directory(&data), zone(), set_clock(now)];
-    let told = Client::connect_within(&address, ANSWER_WAIT).and_then(|mut client| {
+    let answer = Client::connect_within(&address, ANSWER_WAIT).and_then(|mut client| {
         let (status, health) = ask(&mut client)?;
         Ok((status, health, recounted(&mut client)))
     });
-    let asked = match told {
+    let asked = match answer {
         Ok((status, health, counts)) => {
             findings.extend(open_socket(&data));
             findings.extend(diagnosis::of_server(&status, &health, now));
@@ -289,18 +289,18 @@ mod tests {
         let hint = |kind: io::ErrorKind| unseen_directory(&data, &kind.into()).hint.unwrap();
         assert_eq!(hint(io::ErrorKind::PermissionDenied), AS_OWNER);
         assert!(hint(io::ErrorKind::NotFound).starts_with("mainspring serve makes it"));
-        let told = |kind: io::ErrorKind| {
+        let parts_of = |kind: io::ErrorKind| {
             let error = Error::Unreachable { path: data.socket(), source: kind.into() };
             let Finding { level, text, hint, .. } = unanswered(&error);
             (is_there_none(&error), level, text, hint.unwrap())
         };
-        let (is_none, level, text, hint) = told(io::ErrorKind::PermissionDenied);
+        let (is_none, level, text, hint) = parts_of(io::ErrorKind::PermissionDenied);
         assert_eq!((is_none, level, hint.as_str()), (false, Level::Bad, AS_OWNER));
         assert!(!text.contains("none answers"), "{text}");
-        let (is_none, level, text, _) = told(io::ErrorKind::NotFound);
+        let (is_none, level, text, _) = parts_of(io::ErrorKind::NotFound);
         assert_eq!((is_none, level), (true, Level::Warning));
         assert!(text.starts_with("none answers"), "{text}");
-        assert!(!told(io::ErrorKind::TimedOut).0);
+        assert!(!parts_of(io::ErrorKind::TimedOut).0);
     }
 
     #[test]

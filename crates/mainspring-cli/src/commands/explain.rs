@@ -20,22 +20,22 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Error> {
         Ok(expression) => expression,
         Err(fault) => return refuse(&args.expression, fault),
     };
-    let asked = ExpressionRequest::new(expression, &args.zone);
+    let request = ExpressionRequest::new(expression, &args.zone);
     if args.expression.json {
-        let explanation = asked.schedule.explain(asked.from).into();
-        print_json(&ExplainDocument { question: asked.question(&args.expression), explanation })?;
+        let explanation = request.schedule.explain(request.from).into();
+        print_json(&ExplainDocument { question: request.question(&args.expression), explanation })?;
         return Ok(Exit::Ok);
     }
-    let (text, warnings) = explanation_text(&asked);
+    let (text, warnings) = explanation_text(&request);
     let warnings = warnings_text(&args.expression, warnings);
-    print(&format!("{text}{}{warnings}", next_text(&asked)))?;
+    print(&format!("{text}{}{warnings}", next_text(&request)))?;
     Ok(Exit::Ok)
 }
 
-fn next_text(asked: &ExpressionRequest) -> String {
-    let times = asked.schedule.upcoming(asked.from).take(NEXT_COUNT);
+fn next_text(request: &ExpressionRequest) -> String {
+    let times = request.schedule.upcoming(request.from).take(NEXT_COUNT);
     let text: String = times.map(|time| format!("next: {}\n", rfc3339(&time))).collect();
-    if text.is_empty() && !asked.schedule.is_reboot() {
+    if text.is_empty() && !request.schedule.is_reboot() {
         return "next: never\n".to_owned();
     }
     text

@@ -78,13 +78,13 @@ impl ExpressionRequest {
 }
 
 /// The explanation as text: what it says, with the zone after the sentence, and without its warnings.
-pub(super) fn explanation_text(asked: &ExpressionRequest) -> (String, Vec<Warning>) {
-    let mut explanation = asked.schedule.explain(asked.from);
+pub(super) fn explanation_text(request: &ExpressionRequest) -> (String, Vec<Warning>) {
+    let mut explanation = request.schedule.explain(request.from);
     let warnings = std::mem::take(&mut explanation.warnings);
     let text = explanation.to_string();
     let sentence_end = text.find('\n').map_or(text.len(), |end| end + 1);
     let (sentence, rest) = text.split_at(sentence_end);
-    (format!("{sentence}zone: {}\n{rest}", zone_name(asked.schedule.zone())), warnings)
+    (format!("{sentence}zone: {}\n{rest}", zone_name(request.schedule.zone())), warnings)
 }
 
 /// The warnings as text with carets.

@@ -71,8 +71,8 @@ fn take(response: &Response, tail: &mut Option<Tail>, printer: &mut Printer<'_>)
 
 /// Shows the lines that were kept.
 fn end(tail: Option<Tail>, printer: &mut Printer<'_>) -> Result<Exit, Error> {
-    let kept = tail.map(|tail| tail.kept).unwrap_or_default();
-    kept.into_iter().try_for_each(|line| printer.show(&Response::Line(line)))?;
+    let lines = tail.map(|tail| tail.lines).unwrap_or_default();
+    lines.into_iter().try_for_each(|line| printer.show(&Response::Line(line)))?;
     Ok(Exit::Ok)
 }
 
@@ -103,7 +103,7 @@ fn follow(
 /// The last lines of an output.
 struct Tail {
     count: usize,
-    kept: VecDeque<LineWire>,
+    lines: VecDeque<LineWire>,
     /// How many of those that are kept end a line: a long line comes in pieces.
     whole_count: usize,
     /// How many pieces stand before those that are kept.
@@ -114,15 +114,15 @@ struct Tail {
 impl Tail {
     fn of(count: u32) -> Tail {
         let count = count as usize;
-        Tail { count, kept: VecDeque::new(), whole_count: 0, left_out: 0, run: String::new() }
+        Tail { count, lines: VecDeque::new(), whole_count: 0, left_out: 0, run: String::new() }
     }
 
     fn push(&mut self, line: LineWire) {
         self.run.clone_from(&line.run);
         self.whole_count += usize::from(!line.goes_on);
-        self.kept.push_back(line);
+        self.lines.push_back(line);
         while self.count < self.line_count() {
-            let first = self.kept.pop_front().expect("a line that was counted is kept");
+            let first = self.lines.pop_front().expect("a line that was counted is kept");
             self.whole_count -= usize::from(!first.goes_on);
             self.left_out += 1;
         }
@@ -130,8 +130,8 @@ impl Tail {
 
     /// How many lines are kept. One whose end is not written yet is one too, as tail(1) has it.
     fn line_count(&self) -> usize {
-        debug_assert!(self.whole_count <= self.kept.len(), "what ends a line is kept");
-        self.whole_count + usize::from(self.kept.back().is_some_and(|last| last.goes_on))
+        debug_assert!(self.whole_count <= self.lines.len(), "what ends a line is kept");
+        self.whole_count + usize::from(self.lines.back().is_some_and(|last| last.goes_on))
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_line_whose_end_is_not_written_yet_is_one_of_the_last_lines() {
-        let kept = |count: u32, pieces: &[(&str, bool)]| {
+        let last_of = |count: u32, pieces: &[(&str, bool)]| {
             let mut tail = Tail::of(count);
             for (text, goes_on) in pieces {
                 tail.push(LineWire {
@@ -185,15 +185,15 @@ mod tests {
                     text: (*text).to_owned(),
                 });
             }
-            let kept: Vec<String> = tail.kept.into_iter().map(|line| line.text).collect();
-            (kept.join(" "), tail.left_out)
+            let lines: Vec<String> = tail.lines.into_iter().map(|line| line.text).collect();
+            (lines.join(" "), tail.left_out)
         };
         let pieces = [("1", false), ("2", false), ("a", true), ("b", true), ("c", false), ("d", true)];
         let expected = ["1", "1 2", "2 a", "2 a b", "2 a b c", "a b c d"];
         for (length, expected) in (1..).zip(expected) {
-            assert_eq!(kept(2, &pieces[..length]).0, expected);
+            assert_eq!(last_of(2, &pieces[..length]).0, expected);
         }
-        assert_eq!(kept(0, &pieces), (String::new(), 6));
-        assert_eq!(kept(1, &pieces), ("d".to_owned(), 5));
+        assert_eq!(last_of(0, &pieces), (String::new(), 6));
+        assert_eq!(last_of(1, &pieces), ("d".to_owned(), 5));
     }
 }

@@ -38,17 +38,17 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
         },
         (Err(fault), Err(_)) => return refuse(&args.expression, fault),
     };
-    let asked = ExpressionRequest::new(expression, &args.zone);
-    if asked.schedule.is_reboot() {
+    let request = ExpressionRequest::new(expression, &args.zone);
+    if request.schedule.is_reboot() {
         say("@reboot has no times: it runs once when the machine starts\n");
     }
-    let answer = Answer::find(&asked, args);
+    let answer = Answer::find(&request, args);
     if args.expression.json {
-        print_json(&document(&asked, args, &answer))?;
+        print_json(&document(&request, args, &answer))?;
     } else {
-        printed(print_lines(&asked, args, &answer))?;
+        printed(print_lines(&request, args, &answer))?;
     }
-    if answer.times.is_empty() && args.count != Some(0) && !asked.schedule.is_reboot() {
+    if answer.times.is_empty() && args.count != Some(0) && !request.schedule.is_reboot() {
         let when = if args.until.is_some() { "not due by then" } else { "never due" };
         say(&format!("{PROGRAM}: it is {when}\n"));
     }
@@ -70,12 +70,12 @@ struct Answer {
 }
 
 impl Answer {
-    fn find(asked: &ExpressionRequest, args: &NextArgs) -> Answer {
+    fn find(request: &ExpressionRequest, args: &NextArgs) -> Answer {
         let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
         let count = args.count.unwrap_or(default);
         assert!(count <= MAX_TIMES, "the command line was refused otherwise");
         let is_wanted = |time: &Zoned| args.until.is_none_or(|until| time.timestamp() <= until);
-        let mut wanted = asked.schedule.upcoming(asked.from).take_while(is_wanted);
+        let mut wanted = request.schedule.upcoming(request.from).take_while(is_wanted);
         let times: Vec<Zoned> = wanted.by_ref().take(count as usize).collect();
         debug_assert!(times.is_sorted_by(|one, next| one < next), "each time is told once");
         let is_cut_short = args.count.is_none() && args.until.is_some() && wanted.next().is_some();
@@ -83,10 +83,10 @@ impl Answer {
     }
 }
 
-fn print_lines(asked: &ExpressionRequest, args: &NextArgs, answer: &Answer) -> io::Result<()> {
+fn print_lines(request: &ExpressionRequest, args: &NextArgs, answer: &Answer) -> io::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     if args.explain {
-        let (text, warnings) = explanation_text(asked);
+        let (text, warnings) = explanation_text(request);
         for line in text.lines().chain(warnings_text(&args.expression, warnings).lines()) {
             writeln!(output, "# {line}")?;
         }
@@ -97,13 +97,13 @@ fn print_lines(asked: &ExpressionRequest, args: &NextArgs, answer: &Answer) -> i
     output.flush()
 }
 
-fn document(asked: &ExpressionRequest, args: &NextArgs, answer: &Answer) -> Times {
+fn document(request: &ExpressionRequest, args: &NextArgs, answer: &Answer) -> Times {
     Times {
-        question: asked.question(&args.expression),
-        until: args.until.map(|until| asked.show(until)),
+        question: request.question(&args.expression),
+        until: args.until.map(|until| request.show(until)),
         count: args.count,
         is_cut_short: answer.is_cut_short,
         times: answer.times.iter().map(rfc3339).collect(),
-        explanation: args.explain.then(|| asked.schedule.explain(asked.from).into()),
+        explanation: args.explain.then(|| request.schedule.explain(request.from).into()),
     }
 }

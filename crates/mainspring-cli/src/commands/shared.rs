@@ -158,11 +158,11 @@ fn plan(
         for stream in listening.into_iter().flat_map(|listener| listener.streams) {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        let Some((lease, asked, signals)) = acquired else { return Ok(()) };
+        let Some((lease, asked_at, signals)) = acquired else { return Ok(()) };
         standby::note(style, &format!("{location}: this server plans now, epoch {}", lease.epoch));
         let (caller, calls) = calls().map_err(setup)?;
         let note = move |text: &str| standby::note(style, text);
-        let ended = candidate.plan(lease, asked, data, caller, note).and_then(|plan| {
+        let ended = candidate.plan(lease, asked_at, data, caller, note).and_then(|plan| {
             let Plan { execution, stores, inbox } = plan;
             let serving = serving(data.clone(), http_listener, Box::new(execution))?;
             let serving = Serving { host: Host::Process(Some(signals), Some(calls)), ..serving };

@@ -17,8 +17,8 @@ pub(super) fn translate(args: &TranslateArgs) -> Result<Exit, Error> {
         Ok(expression) => expression,
         Err(fault) => return refuse(&args.expression, fault),
     };
-    let asked = &args.expression;
-    let document = TranslationDocument::new(&expression, &asked.text, asked.dialect, args.to);
+    let argument = &args.expression;
+    let document = TranslationDocument::new(&expression, &argument.text, argument.dialect, args.to);
     show(args, &document)?;
     Ok(if document.translation.is_some() { Exit::Ok } else { Exit::Failed })
 }

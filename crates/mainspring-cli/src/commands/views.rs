@@ -104,7 +104,7 @@ pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
-    let asked = HistoryWire {
+    let query = HistoryWire {
         job: args.job.clone(),
         states: args.state.iter().map(|state| state.name().to_owned()).collect(),
         cause: args.cause.clone(),
@@ -116,7 +116,7 @@ pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
     };
     let mut client = QuerySource::open(&args.ask.server.address())?;
     let page = |limit, cursor| {
-        Ok(match client.ask(Request::History(HistoryWire { limit, cursor, ..asked.clone() }))? {
+        Ok(match client.ask(Request::History(HistoryWire { limit, cursor, ..query.clone() }))? {
             Response::Runs { runs, cursor } => Some((runs, cursor)),
             _ => None,
         })
@@ -135,9 +135,9 @@ fn resolved(time: Option<&value::Moment>) -> Result<Option<String>, Error> {
 pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
     let mut client = QuerySource::open(&args.ask.server.address())?;
     let (target, actor, since) = (args.of.clone(), args.actor.clone(), resolved(args.since.as_ref())?);
-    let asked = AuditAskWire { actor, target, since, before: None, limit: 0 };
+    let query = AuditAskWire { actor, target, since, before: None, limit: 0 };
     let page = |limit, before| {
-        Ok(match client.ask(Request::Audit(AuditAskWire { limit, before, ..asked.clone() }))? {
+        Ok(match client.ask(Request::Audit(AuditAskWire { limit, before, ..query.clone() }))? {
             Response::Audit { rows, before } => Some((rows, before)),
             _ => None,
         })

@@ -238,8 +238,8 @@ impl<'s> World<'s> {
         let mut inputs = VecDeque::from([input]);
         let mut replies = Vec::new();
         while let Some(input) = inputs.pop_front() {
-            let told = turn(&mut self.planner, &mut self.store, self.lease, self.wall, input);
-            for output in told.expect("memory is never full") {
+            let outputs = turn(&mut self.planner, &mut self.store, self.lease, self.wall, input);
+            for output in outputs.expect("memory is never full") {
                 match output {
                     Output::Start(start) => self.start(&start),
                     Output::Kill { key, attempt, .. } => inputs.extend(self.kill(key, attempt)),

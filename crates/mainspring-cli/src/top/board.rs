@@ -121,7 +121,7 @@ pub struct Board {
     order: Order,
     filter: String,
     is_typing: bool,
-    asked: Option<(String, Request)>,
+    confirmation: Option<(String, Request)>,
     selected: usize,
     first: usize,
     zone: TimeZone,
@@ -139,7 +139,7 @@ impl Board {
             order: Order::default(),
             filter: String::new(),
             is_typing: false,
-            asked: None,
+            confirmation: None,
             selected: 0,
             first: 0,
             zone,
@@ -154,7 +154,7 @@ impl Board {
             Key::Redraw => return Wish::Redraw,
             _ => {}
         }
-        if let Some((_, request)) = self.asked.take() {
+        if let Some((_, request)) = self.confirmation.take() {
             let is_wanted = matches!(key, Key::Char('y' | 'Y') | Key::Enter);
             return if is_wanted { Wish::Change(request) } else { Wish::Show };
         }
@@ -254,7 +254,7 @@ impl Board {
     /// Asks whether a change is wanted that a letter stands for.
     fn act(&mut self, letter: char) -> Wish {
         let (job, run) = (self.selected_job(), self.selected_open());
-        let asked = match (letter, job, run) {
+        let proposal = match (letter, job, run) {
             ('r', Some(job), _) => {
                 Some((format!("run {job} now"), Request::Run { job, wait: false, due: None, key: None }))
             }
@@ -266,9 +266,9 @@ impl Board {
             }
             _ => None,
         };
-        match asked {
+        match proposal {
             Some((text, request)) => {
-                self.asked = Some((plain::line(&text).into_owned(), request));
+                self.confirmation = Some((plain::line(&text).into_owned(), request));
                 Wish::Show
             }
             None if letter.is_alphanumeric() => self.say("no such key here: ? shows the keys"),
@@ -460,7 +460,7 @@ impl Board {
     }
 
     fn foot(&self, screen: Screen) -> String {
-        if let Some((text, _)) = &self.asked {
+        if let Some((text, _)) = &self.confirmation {
             return screen.paint(&cut(&format!("{text}? y/n"), screen.width), Some(Tone::Doubtful));
         }
         if !self.notice.is_empty() {

@@ -186,7 +186,7 @@ mod tests {
         ("# mainspring is what reads this\n@daily x\n", "- |"),
     ];
 
-    fn told(text: &str, format: Format) -> String {
+    fn bound_names(text: &str, format: Format) -> String {
         let crontab = Crontab::parse(&Source::new("test", text), format);
         let name = |note: &Note| note.name.as_ref().map(ToString::to_string);
         let names = crontab.entries.iter().map(|entry| entry.note.as_deref().and_then(name));
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_note_belongs_to_the_entry_directly_below_it_and_to_no_other() {
         for (text, expected) in ROWS {
-            assert_eq!(told(text, Format::User), *expected, "{text:?}");
+            assert_eq!(bound_names(text, Format::User), *expected, "{text:?}");
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
         for (text, expected) in ROWS {
             let with_users =
                 text.replace(" x", " root x").replace("\tx", "\troot\tx").replace(" y", " root y");
-            assert_eq!(told(&with_users, Format::System), *expected, "{with_users:?}");
+            assert_eq!(bound_names(&with_users, Format::System), *expected, "{with_users:?}");
         }
     }
 

@@ -80,7 +80,7 @@ impl Habits {
     /// The policies of an entry that does `command`, with what its note says.
     pub fn policies(&self, note: &Note, command: &str) -> Policies {
         let mut policies = note.policies.clone();
-        let is_open = |key: &str| self.are_crons && !note.keys.iter().any(|said| said == key);
+        let is_open = |key: &str| self.are_crons && !note.keys.iter().any(|named| named == key);
         if is_open("overlap") {
             policies.overlap = Overlap::Allow;
         }

@@ -100,13 +100,13 @@ pub enum Likeness {
 pub fn recall(loaded: &mut LoadedFile, known: &mut Vec<KnownJob>, alike: Likeness) {
     let LoadedFile { jobs, switched_off, .. } = loaded;
     let named = jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone());
-    let said: BTreeSet<JobName> = named.chain(switched_off.iter().cloned()).collect();
+    let named_now: BTreeSet<JobName> = named.chain(switched_off.iter().cloned()).collect();
     // `echo-2` comes before `echo-10`, as it did when the names were given.
     known.sort_by(|one, other| order(&one.name).cmp(&order(&other.name)));
     let comparison_count = if alike == Likeness::InCommand { 2 } else { 4 };
     for comparison in 0..comparison_count {
         let mut free: BTreeMap<String, VecDeque<JobName>> = BTreeMap::new();
-        for one in known.iter().filter(|one| !said.contains(&one.name)) {
+        for one in known.iter().filter(|one| !named_now.contains(&one.name)) {
             if let Some(likeness) = one.content.likeness(comparison) {
                 free.entry(likeness).or_default().push_back(one.name.clone());
             }

@@ -164,10 +164,10 @@ fn last_part(word: &str) -> &str {
 /// A word that can be a name. `None` if nothing of it can.
 fn cleaned(word: &str) -> Option<String> {
     let is_kept = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
-    let kept: String = word.chars().filter(is_kept).collect();
-    let kept = kept.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-    let kept: String = kept.chars().take(MAX_WORD_CHARS).collect();
-    (!kept.is_empty()).then_some(kept)
+    let word: String = word.chars().filter(is_kept).collect();
+    let word = word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let word: String = word.chars().take(MAX_WORD_CHARS).collect();
+    (!word.is_empty()).then_some(word)
 }
 
 /// The simple commands of a line, each as its words without quotes.

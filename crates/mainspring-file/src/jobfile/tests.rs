@@ -63,8 +63,8 @@ fn a_period_keeps_its_nanoseconds_and_one_that_is_none_is_refused() {
         let first = job.timetable.first_in(Timestamp::UNIX_EPOCH, Timestamp::MAX).unwrap();
         assert_eq!(u128::try_from(first.as_nanosecond()).unwrap(), period_ns, "{text}");
         // As the store keeps it.
-        let kept = file(&job.text).jobs.remove(0).job;
-        assert_eq!(kept.timetable, job.timetable, "{text}");
+        let read = file(&job.text).jobs.remove(0).job;
+        assert_eq!(read.timetable, job.timetable, "{text}");
     }
     for text in ["0.5ns", "999us", "36526d"] {
         let file = file(&format!("[jobs.x]\nevery = '{text}'\nshell = 'true'\n"));
@@ -392,7 +392,7 @@ fn no_text_makes_the_reader_panic_and_every_span_lies_in_its_line() {
 
 #[test]
 fn what_stands_behind_a_time_or_a_day_is_understood_or_refused() {
-    let told = |line: &str| {
+    let message = |line: &str| {
         let file = file(&format!("[jobs.x]\nzone = 'Europe/Berlin'\n{line}\nevery = '1h'\nshell = 'true'\n"));
         match file.problems.first() {
             Some(problem) => problem.fault.message.clone(),
@@ -416,6 +416,6 @@ fn what_stands_behind_a_time_or_a_day_is_understood_or_refused() {
         ("exclude_dates = 2026-12-24T10:00:00", "expected a day"),
     ];
     for (line, expected) in cases {
-        assert!(told(line).contains(expected), "{line}: {}", told(line));
+        assert!(message(line).contains(expected), "{line}: {}", message(line));
     }
 }

@@ -248,7 +248,7 @@ impl Table {
             Body::Process(body) => self.keys(process::KEYS, body),
             Body::Webhook(body) => {
                 let parts: Vec<String> =
-                    said(webhook::KEYS, body).map(|(name, value)| format!("{name} = {value}")).collect();
+                    pairs(webhook::KEYS, body).map(|(name, value)| format!("{name} = {value}")).collect();
                 self.raw("webhook", &table(&parts));
             }
             // Only a hook makes one, and no job has it.
@@ -258,7 +258,7 @@ impl Table {
     }
 
     fn keys<B>(&mut self, keys: &[Key<B>], body: &B) {
-        for (name, value) in said(keys, body) {
+        for (name, value) in pairs(keys, body) {
             self.raw(name, &value);
         }
     }
@@ -294,7 +294,7 @@ impl Table {
 }
 
 /// What a body says, by the rows of its keys.
-fn said<'b, B>(keys: &'b [Key<B>], body: &'b B) -> impl Iterator<Item = (&'static str, String)> {
+fn pairs<'b, B>(keys: &'b [Key<B>], body: &'b B) -> impl Iterator<Item = (&'static str, String)> {
     keys.iter().filter_map(|key| Some((key.name, value_of(&key.form, body)?)))
 }
 

@@ -36,7 +36,7 @@ type Ask = fn(&str, &Account) -> Result<Account, Refusal>;
 #[derive(Clone, Debug)]
 pub struct Users {
     ourselves: Account,
-    heard: Arc<Mutex<CachedAnswer>>,
+    cache: Arc<Mutex<CachedAnswer>>,
 }
 
 #[derive(Debug)]
@@ -61,8 +61,8 @@ impl Users {
     }
 
     fn asking(ourselves: Account, ask: Ask) -> Users {
-        let heard = CachedAnswer { ask, thread: None, is_asking: false, answers: BTreeMap::new() };
-        Users { ourselves, heard: Arc::new(Mutex::new(heard)) }
+        let cache = CachedAnswer { ask, thread: None, is_asking: false, answers: BTreeMap::new() };
+        Users { ourselves, cache: Arc::new(Mutex::new(cache)) }
     }
 
     /// Who runs the server.
@@ -79,12 +79,12 @@ impl Users {
         if text == self.ourselves.name {
             return Ok(self.ourselves.clone());
         }
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let refusal = match heard.answer(text, &self.ourselves) {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let refusal = match cache.answer(text, &self.ourselves) {
             Err(Refusal::Lookup(error)) => Refusal::Lookup(error),
             answer => return answer,
         };
-        heard.answers.get(text).cloned().ok_or(refusal)
+        cache.answers.get(text).cloned().ok_or(refusal)
     }
 }
 
@@ -132,10 +132,10 @@ impl CachedAnswer {
 
 impl Thread {
     fn start(ask: Ask, ourselves: Account) -> io::Result<Thread> {
-        let (questions, asked) = channel::<String>();
+        let (questions, names) = channel::<String>();
         let (answer, answers) = channel();
         let work = move || {
-            for text in asked {
+            for text in names {
                 let found = ask(&text, &ourselves);
                 if answer.send((text, found)).is_err() {
                     break;

@@ -61,13 +61,13 @@ const ORDER: [(&str, &str); 8] = [
 
 impl CronFields {
     /// Of these fields.
-    pub(super) fn of(said: &BTreeMap<&'static str, String>) -> Result<CronFields, Refusal> {
+    pub(super) fn of(fields: &BTreeMap<&'static str, String>) -> Result<CronFields, Refusal> {
         let has_place = |name: &&str| ORDER.iter().any(|(known, _)| known == name);
-        debug_assert!(said.keys().all(has_place), "a field that is said is written");
-        let least = ORDER.iter().position(|(name, _)| said.contains_key(name)).unwrap_or(ORDER.len());
+        debug_assert!(fields.keys().all(has_place), "a field that is said is written");
+        let least = ORDER.iter().position(|(name, _)| fields.contains_key(name)).unwrap_or(ORDER.len());
         let value = |name: &str| -> String {
             let place = ORDER.iter().position(|(known, _)| *known == name).unwrap_or_default();
-            match said.get(name) {
+            match fields.get(name) {
                 Some(text) => text.trim().to_ascii_lowercase(),
                 None if place < least => ORDER[place].1.to_owned(),
                 None => "*".to_owned(),
@@ -158,13 +158,13 @@ fn weekday_of_month(text: &str) -> Result<Option<String>, Refusal> {
 mod tests {
     use super::*;
 
-    fn made(said: &[(&'static str, &str)]) -> Result<CronFields, Refusal> {
-        CronFields::of(&said.iter().map(|(name, text)| (*name, (*text).to_owned())).collect())
+    fn made(fields: &[(&'static str, &str)]) -> Result<CronFields, Refusal> {
+        CronFields::of(&fields.iter().map(|(name, text)| (*name, (*text).to_owned())).collect())
     }
 
     #[test]
     fn fields_below_the_least_that_is_said_have_their_least_value() {
-        for (said, expected) in [
+        for (fields, expected) in [
             (&[("hour", "7")][..], "0 7 * * *"),
             (&[("minute", "*/5")], "*/5 * * * *"),
             (&[("second", "*/10")], "*/10 * * * * *"),
@@ -176,7 +176,7 @@ mod tests {
             (&[("month", "6-8,11-12"), ("day", "1")], "0 0 1 6-8,11-12 *"),
             (&[("year", "2027"), ("month", "1")], "0 0 0 1 1 * 2027"),
         ] {
-            assert_eq!(made(said).map(|made| made.text), Ok(expected.to_owned()), "{said:?}");
+            assert_eq!(made(fields).map(|made| made.text), Ok(expected.to_owned()), "{fields:?}");
         }
         assert!(made(&[("day", "13"), ("day_of_week", "fri")]).is_ok_and(|made| made.has_both_days));
     }

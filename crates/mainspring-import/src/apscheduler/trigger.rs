@@ -70,12 +70,12 @@ pub(super) const TRIGGER_KEYS: &[Key<JobWords, Node>] = &[
     is("hours", "every", |job, node| period(job, node, 3_600), ""),
     is("minutes", "every", |job, node| period(job, node, 60), ""),
     is("seconds", "every", |job, node| period(job, node, 1), ""),
-    is("run_date", "at", |job, node| job.said.run_date = job.text(node).map(iso), ""),
+    is("run_date", "at", |job, node| job.values.run_date = job.text(node).map(iso), ""),
     lost("expression calendar", "it is no key of the triggers of APScheduler 3", "write it as fields"),
 ];
 
 fn kind(job: &mut Job, node: &Node) {
-    job.said.kind = job.text(node).unwrap_or_default().to_owned();
+    job.values.kind = job.text(node).unwrap_or_default().to_owned();
 }
 
 fn field(job: &mut Job, name: &'static str, node: &Node) {
@@ -83,7 +83,7 @@ fn field(job: &mut Job, name: &'static str, node: &Node) {
     if !matches!(node.value, Value::Null)
         && let Some(text) = job.text(node)
     {
-        job.said.fields.insert(name, text.to_owned());
+        job.values.fields.insert(name, text.to_owned());
     }
 }
 
@@ -111,7 +111,7 @@ fn jitter(job: &mut Job, node: &Node) {
 fn period(job: &mut Job, node: &Node, unit: u32) {
     if let Some(count) = seconds(job, node) {
         let part = count.checked_mul(unit).unwrap_or(Duration::MAX);
-        job.said.period = job.said.period.saturating_add(part);
+        job.values.period = job.values.period.saturating_add(part);
     }
 }
 
@@ -126,21 +126,21 @@ pub(super) fn finish(job: &mut Job, node: &Node) {
     if job.findings.has_problem() {
         return;
     }
-    let kind = std::mem::take(&mut job.said.kind);
+    let kind = std::mem::take(&mut job.values.kind);
     match kind.as_str() {
-        "interval" => match Every::new(job.said.period) {
+        "interval" => match Every::new(job.values.period) {
             Some(every) => job.job.due(When::every(&every)),
             None => {
                 job.findings.problem(&node.place, "the interval has no length, or is longer than a century");
             }
         },
-        "date" => match job.said.run_date.take() {
+        "date" => match job.values.run_date.take() {
             Some(date) => job.job.due(When::At(date)),
             None => job.findings.problem(&node.place, "the trigger has no run_date"),
         },
         "cron" => cron(job, node),
         // A table without a trigger is one of cron if it has its fields.
-        "" if !job.said.fields.is_empty() => cron(job, node),
+        "" if !job.values.fields.is_empty() => cron(job, node),
         "" => job.findings.problem(&node.place, "the job has no trigger"),
         other => {
             let message = format!("the trigger `{other}` is not known here");
@@ -151,7 +151,7 @@ pub(super) fn finish(job: &mut Job, node: &Node) {
 }
 
 fn cron(job: &mut Job, node: &Node) {
-    let fields = std::mem::take(&mut job.said.fields);
+    let fields = std::mem::take(&mut job.values.fields);
     match CronFields::of(&fields) {
         Ok(made) => match Expression::parse(&made.text) {
             Ok(_) => {

@@ -94,7 +94,7 @@ const JOB_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "backoffLimit",
         "retry",
-        |reader, node| reader.said.backoff_limit = reader.count(node),
+        |reader, node| reader.values.backoff_limit = reader.count(node),
         "its `max`; 6 without it, as there, with waits of 10 s to 6 min",
     ),
     near(
@@ -194,7 +194,7 @@ fn deadline(reader: &mut Manifest, node: &Node) {
 }
 
 fn suspend(reader: &mut Manifest, node: &Node) {
-    reader.said.is_suspended = node.truth() == Some(true);
+    reader.values.is_suspended = node.truth() == Some(true);
 }
 
 /// Judges what stands in several keys, or is not said.
@@ -210,11 +210,11 @@ pub(super) fn finish(reader: &mut Manifest, node: &Node) {
         policies.misfire.window = ANY_AGE;
     }
     debug_assert_eq!(policies.misfire.catch_up, CatchUp::Latest, "the latest is caught up, as there");
-    let max = u32::try_from(reader.said.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT));
+    let max = u32::try_from(reader.values.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT));
     policies.retry.max = max.map_or(MAX_RETRIES, |max| max.min(MAX_RETRIES));
     (policies.retry.backoff, policies.retry.cap) = BACKOFF;
-    policies.timeout.kill.grace = reader.said.grace.unwrap_or(DEFAULT_GRACE).min(MAX_KILL_GRACE);
-    if reader.said.is_suspended {
+    policies.timeout.kill.grace = reader.values.grace.unwrap_or(DEFAULT_GRACE).min(MAX_KILL_GRACE);
+    if reader.values.is_suspended {
         let place = reader.job.place.clone();
         let message = "the CronJob is suspended, so the job is written as a comment";
         reader.findings.warn(&place, message, "take the # away, and pause it: mainspring pause JOB");

@@ -23,7 +23,7 @@ pub(super) const POD_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "terminationGracePeriodSeconds",
         "timeout",
-        |reader, node| reader.said.grace = reader.seconds(node),
+        |reader, node| reader.values.grace = reader.seconds(node),
         "its `grace`, up to an hour; 30 s without it, as there",
     ),
     near("activeDeadlineSeconds", "timeout", active_deadline, "the time is that of each attempt"),
@@ -70,7 +70,7 @@ const CONTAINER_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "args",
         "run",
-        |reader, node| reader.said.args = words(reader, node),
+        |reader, node| reader.values.args = words(reader, node),
         "behind the command; without a command the job is a comment, because that is in the image",
     ),
     is("env", "env", env, ""),
@@ -121,7 +121,7 @@ const VARIABLE_KEYS: &[Key<ManifestWords, Node>] = &[
 fn containers(reader: &mut Manifest, node: &Node) {
     for (index, container) in node.list().iter().enumerate() {
         if index == 0 {
-            reader.said.has_container = true;
+            reader.values.has_container = true;
             table(CONTAINER_KEYS, reader, container);
             continue;
         }
@@ -147,7 +147,7 @@ fn words(reader: &mut Manifest, node: &Node) -> Vec<String> {
 }
 
 fn command(reader: &mut Manifest, node: &Node) {
-    reader.said.command = words(reader, node);
+    reader.values.command = words(reader, node);
 }
 
 fn env(reader: &mut Manifest, node: &Node) {
@@ -156,10 +156,10 @@ fn env(reader: &mut Manifest, node: &Node) {
         let named = variable.get("name").and_then(Node::text);
         match (named, variable.get("value"), variable.get("valueFrom")) {
             (Some(name), Some(value), _) => {
-                let value = expanded(value.text().unwrap_or_default(), &reader.said.env);
-                reader.said.env.set(name, value);
+                let value = expanded(value.text().unwrap_or_default(), &reader.values.env);
+                reader.values.env.set(name, value);
             }
-            (Some(name), None, None) => reader.said.env.set(name, String::new()),
+            (Some(name), None, None) => reader.values.env.set(name, String::new()),
             _ => {}
         }
     }
@@ -212,7 +212,7 @@ fn expanded(text: &str, env: &Variables) -> String {
 
 /// Judges what stands in several keys.
 pub(super) fn finish(reader: &mut Manifest) {
-    let ManifestWords { command, args, mut env, has_container, .. } = std::mem::take(&mut reader.said);
+    let ManifestWords { command, args, mut env, has_container, .. } = std::mem::take(&mut reader.values);
     let words = |words: &[String]| words.iter().map(|word| expanded(word, &env)).collect::<Vec<_>>();
     let (mut run, args) = (words(&command), words(&args));
     reader.job.body.env = env.take();

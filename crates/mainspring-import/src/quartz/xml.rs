@@ -33,7 +33,7 @@ const QUARTZ_KEYS: &[Key<Option<String>, PlacedText>] = &[
     is(
         "job-name",
         "a comment",
-        |trigger, content| trigger.said = Some(content.text.clone()),
+        |trigger, content| trigger.values = Some(content.text.clone()),
         "`{call}` of --run is the job's class",
     ),
     is(
@@ -219,18 +219,18 @@ impl Scan<'_> {
         if trigger.job.when.is_empty() && !trigger.findings.has_problem() {
             trigger.findings.problem(&open.place, "the trigger has no cron-expression");
         }
-        trigger.job.call = trigger.said.map(Call::Text);
+        trigger.job.call = trigger.values.map(Call::Text);
         self.findings.append(trigger.findings);
         self.jobs.push(trigger.job);
     }
 
     fn job(&mut self, open: &Open) {
-        let said = |names: &[&str]| {
+        let text_of = |names: &[&str]| {
             let found = open.contents.iter().find(|(name, _)| names.contains(&name.as_str()));
             found.map(|(_, content)| content.text.clone())
         };
         // Quartz.NET says a type.
-        if let (Some(name), Some(class)) = (said(&["name"]), said(&["job-class", "job-type"])) {
+        if let (Some(name), Some(class)) = (text_of(&["name"]), text_of(&["job-class", "job-type"])) {
             self.classes.insert(name, class);
         }
     }

@@ -23,7 +23,7 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
     is(
         "ExecCondition",
         "shell",
-        |reader, it| add(&mut reader.said.conditions, it),
+        |reader, it| add(&mut reader.values.conditions, it),
         "`{ .. || exit 0; }` before the others: without it nothing runs",
     ),
     is("ExecStartPre", "shell", exec_pre, "the line stands before, with `&&`"),
@@ -34,8 +34,8 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
         "in a shell: trap '..' EXIT, or a job with after = { job, on = \"any\" }",
     ),
     lost("ExecReload ExecReloadPost", "a job is not reloaded", "nothing has to be done"),
-    is("User", "user", |reader, it| reader.said.user = reader.word(it), ""),
-    is("Group", "user", |reader, it| reader.said.group = Some(it.clone()), "`user = \"NAME:GROUP\"`"),
+    is("User", "user", |reader, it| reader.values.user = reader.word(it), ""),
+    is("Group", "user", |reader, it| reader.values.group = Some(it.clone()), "`user = \"NAME:GROUP\"`"),
     lost(
         "DynamicUser SupplementaryGroups PAMName",
         "a job runs as a user of the machine, with that user's groups",
@@ -181,7 +181,7 @@ pub(super) const INSTALL_KEYS: &[Key<UnitWords, PlacedText>] = &[unneeded(
 )];
 
 fn kind(reader: &mut UnitReader, given: &PlacedText) {
-    reader.said.kind.clone_from(&given.text);
+    reader.values.kind.clone_from(&given.text);
     if matches!(given.text.as_str(), "forking" | "dbus" | "notify" | "notify-reload" | "idle") {
         let message = format!("a service of the type `{}` is a run until its process ends", given.text);
         reader.findings.warn(&given.place, message, "have the program stay in the foreground");
@@ -194,21 +194,21 @@ fn add(lines: &mut Vec<PlacedText>, given: &PlacedText) {
 }
 
 fn exec_start(reader: &mut UnitReader, given: &PlacedText) {
-    add(&mut reader.said.main, given);
+    add(&mut reader.values.main, given);
 }
 
 fn exec_pre(reader: &mut UnitReader, given: &PlacedText) {
-    add(&mut reader.said.pre, given);
+    add(&mut reader.values.pre, given);
 }
 
 fn exec_post(reader: &mut UnitReader, given: &PlacedText) {
-    add(&mut reader.said.post, given);
+    add(&mut reader.values.post, given);
 }
 
 fn working_directory(reader: &mut UnitReader, given: &PlacedText) {
     let Some(word) = reader.word(given) else { return };
     let path = word.trim_start_matches('-');
-    reader.said.has_cwd = true;
+    reader.values.has_cwd = true;
     match path {
         // The home of its user is the default here.
         "~" | "%h" => reader.job.body.cwd = None,
@@ -223,11 +223,11 @@ fn working_directory(reader: &mut UnitReader, given: &PlacedText) {
 
 fn environment(reader: &mut UnitReader, given: &PlacedText) {
     if given.text.is_empty() {
-        reader.said.env.take();
+        reader.values.env.take();
     }
     for word in reader.words(given) {
         match word.split_once('=') {
-            Some((name, value)) => reader.said.env.set(name, value.to_owned()),
+            Some((name, value)) => reader.values.env.set(name, value.to_owned()),
             None => reader.findings.problem(&given.place, format!("expected NAME=value, found `{word}`")),
         }
     }
@@ -252,7 +252,7 @@ fn environment_file(reader: &mut UnitReader, given: &PlacedText) {
 
 fn timeout_start(reader: &mut UnitReader, given: &PlacedText) {
     let duration = reader.duration(given).filter(|duration| !duration.is_zero());
-    reader.said.start_timeout = Some((given.clone(), duration));
+    reader.values.start_timeout = Some((given.clone(), duration));
 }
 
 fn timeout_stop(reader: &mut UnitReader, given: &PlacedText) {
@@ -362,7 +362,7 @@ fn seconds(reader: &mut UnitReader, given: &PlacedText) -> Option<u64> {
 
 /// Judges what stands in several keys.
 pub(super) fn finish(reader: &mut UnitReader) {
-    let mut service = std::mem::take(&mut reader.said);
+    let mut service = std::mem::take(&mut reader.values);
     reader.job.body.env = service.env.take();
     if let Some((given, duration)) = &service.start_timeout {
         match service.kind.as_str() {

@@ -71,7 +71,7 @@ fn on_calendar(reader: &mut UnitReader, given: &PlacedText) {
         reader.job.when.clear();
         return;
     }
-    reader.said.has_calendar = true;
+    reader.values.has_calendar = true;
     match Expression::parse_oncalendar(&given.text) {
         Ok(_) => reader.job.due(When::OnCalendar(given.text.clone())),
         Err(error) => reader.findings.fault(&given.place, error.into()),
@@ -80,9 +80,9 @@ fn on_calendar(reader: &mut UnitReader, given: &PlacedText) {
 
 fn first(reader: &mut UnitReader, given: &PlacedText) {
     if given.text.is_empty() {
-        reader.said.first = None;
+        reader.values.first = None;
     } else if let Some(duration) = reader.duration(given) {
-        reader.said.first = Some((given.clone(), duration));
+        reader.values.first = Some((given.clone(), duration));
     }
 }
 
@@ -111,18 +111,18 @@ fn jitter(reader: &mut UnitReader, given: &PlacedText) {
 }
 
 fn persistent(reader: &mut UnitReader, given: &PlacedText) {
-    reader.said.is_persistent = reader.truth(given);
+    reader.values.is_persistent = reader.truth(given);
 }
 
 /// Judges what stands in several keys.
 pub(super) fn finish(reader: &mut UnitReader) {
     let misfire = &mut reader.job.policies.misfire;
-    match (reader.said.has_calendar, reader.said.is_persistent) {
+    match (reader.values.has_calendar, reader.values.is_persistent) {
         (true, true) => misfire.window = ANY_AGE,
         (true, false) => misfire.catch_up = CatchUp::None,
         (false, _) => {}
     }
-    let Some((given, delay)) = reader.said.first.take() else { return };
+    let Some((given, delay)) = reader.values.first.take() else { return };
     let place = &given.place;
     if reader.job.when.iter().any(|when| matches!(when, When::Every(_))) {
         let message = "the first run is at the next multiple of the period, and not so long after the start";

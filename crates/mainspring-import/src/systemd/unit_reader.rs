@@ -54,7 +54,7 @@ impl UnitReader {
 
     /// The words of a value that is no command line, with specifiers put in.
     pub(super) fn words(&mut self, given: &PlacedText) -> Vec<String> {
-        let specifiers = Specifiers { unit: &self.said.unit, user: self.said.user.as_deref() };
+        let specifiers = Specifiers { unit: &self.values.unit, user: self.values.user.as_deref() };
         let Split { words, unknown, is_broken } = split(&given.text, &specifiers, HasVariables::No);
         if is_broken {
             self.findings.problem(&given.place, "a quote is not closed");

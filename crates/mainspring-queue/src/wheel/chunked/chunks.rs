@@ -364,14 +364,14 @@ impl Chunks {
         is_wanted: impl Fn(Hint) -> bool,
     ) -> Cursor {
         let chunk = self.chunks.at(index);
-        let mut kept = [Hint::NONE; CHUNK_HINT_COUNT + 1];
+        let mut hints = [Hint::NONE; CHUNK_HINT_COUNT + 1];
         let mut kept_count = 0;
         for hint in &chunk.hints[..chunk.count as usize] {
             // Without a branch: whether a hint is dead cannot be foreseen.
-            kept[kept_count % kept.len()] = *hint;
+            hints[kept_count % hints.len()] = *hint;
             kept_count += usize::from(is_wanted(*hint));
         }
-        let mut rest = &kept[..kept_count];
+        let mut rest = &hints[..kept_count];
         if cursor != Cursor::START {
             rest = self.fill_up(cursor.0, rest);
         }

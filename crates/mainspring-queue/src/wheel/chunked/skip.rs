@@ -44,22 +44,22 @@ impl<T> Chunked<T> {
     fn clean(&mut self, slot: Slot) {
         let mut chain = self.rings.take(slot);
         self.sweep.slot_is_clean(slot.index());
-        let mut kept = Chain::EMPTY;
+        let mut later = Chain::EMPTY;
         while !chain.is_empty() {
             let taken = self.chunks.take_first(&mut chain);
             for hint in taken.as_slice() {
                 let Some(deadline) = self.records.deadline_of(*hint) else { continue };
                 if Slot::of(deadline, slot.level) == slot {
                     // No more chunks than were taken out, so nothing has to be swept for them.
-                    self.chunks.push(&mut kept, hint.at(deadline));
-                    kept.earliest = kept.earliest.min(deadline);
+                    self.chunks.push(&mut later, hint.at(deadline));
+                    later.earliest = later.earliest.min(deadline);
                 } else {
                     self.put_ahead(hint.at(deadline), deadline);
                 }
             }
         }
-        if !kept.is_empty() {
-            *self.rings.chain_mut(slot) = kept;
+        if !later.is_empty() {
+            *self.rings.chain_mut(slot) = later;
             self.rings.occupy(slot);
         }
     }
