@@ -264,10 +264,10 @@ pub fn job(row: &dyn Columns) -> ReadResult<JobRecord> {
     mark.pause = pause.map(read_pause).transpose()?;
     mark.pause_terms = pause_terms(row, 10)?;
     let mut record = JobRecord::new(mark, row.maybe_text(7)?.map(Cow::into_owned));
-    let kept = text(row, 8)?;
+    let stored = text(row, 8)?;
     match record.source {
-        Some(_) => record.text = kept.into_owned(),
-        None => record.absence = Absence::from_stored(&kept),
+        Some(_) => record.text = stored.into_owned(),
+        None => record.absence = Absence::from_stored(&stored),
     }
     if let (Some(nominal), Some(name), Some(ended)) =
         (maybe_time_at(row, 12)?, row.maybe_text(14)?, maybe_time_at(row, 15)?)
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn answers_are_read_as_they_were_written() {
         let due = Timestamp::from_second(7).expect("a time");
-        let told = [
+        let written = [
             Answer::New,
             Answer::Gone,
             Answer::Missing,
@@ -367,9 +367,9 @@ mod tests {
             Answer::Duplicate(Some(OnceId { due, number: 9 })),
             Answer::Duplicate(Some(OnceId { due: Timestamp::MAX, number: 0 })),
         ];
-        let text = answers_text(&told);
+        let text = answers_text(&written);
         assert!(text.starts_with("N G M D D7000000000:9 D"), "{text}");
-        assert_eq!(answers(&text).expect("they were written"), told);
+        assert_eq!(answers(&text).expect("they were written"), written);
         for damaged in ["X", "D7", "D7:", "D:9", "N G Dx:1"] {
             assert!(matches!(answers(damaged), Err(StoreError::Corrupt(_))), "{damaged}");
         }
@@ -377,8 +377,8 @@ mod tests {
 
     #[test]
     fn the_ends_of_time_come_back() {
-        for kept in [Timestamp::MIN, Timestamp::MAX, Timestamp::UNIX_EPOCH] {
-            assert_eq!(time(nanoseconds(kept)), kept);
+        for moment in [Timestamp::MIN, Timestamp::MAX, Timestamp::UNIX_EPOCH] {
+            assert_eq!(time(nanoseconds(moment)), moment);
         }
         assert_eq!(unsigned(number(u64::MAX)), i64::MAX.unsigned_abs(), "the largest stands for all beyond");
         assert_eq!(unsigned(-1), 0);
