@@ -68,8 +68,8 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, counts: &mut
         Operation::Forget { job, absence } => {
             counts.jobs -= i64::from(is_defined(connection, job)?);
             let sql = "UPDATE job SET source = NULL, text = ?2 WHERE name = ?1";
-            let kept = absence.as_ref().map(Absence::stored).unwrap_or_default();
-            Ok(new_or_missing(execute(connection, sql, params![job.as_str(), kept])?))
+            let text = absence.as_ref().map(Absence::stored).unwrap_or_default();
+            Ok(new_or_missing(execute(connection, sql, params![job.as_str(), text])?))
         }
         Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before, counts),
         Operation::PauseAll(terms) => {

@@ -354,34 +354,34 @@ pub(super) fn keyed(connection: &Connection, key: &str) -> Result<Option<(OnceId
 }
 
 /// What the batches have added up. A store that had no owner yet holds nothing.
-const KEPT: &str = "SELECT coalesce(sum(jobs), 0), coalesce(sum(pending), 0), coalesce(sum(open), 0),
+const HEAD_COUNTS: &str = "SELECT coalesce(sum(jobs), 0), coalesce(sum(pending), 0), coalesce(sum(open), 0),
     coalesce(sum(runs), 0), coalesce(sum(dead), 0) FROM head";
 
 pub(super) fn counts(connection: &Connection) -> Result<Counts, StoreError> {
-    Ok(counts_by(connection, KEPT)?.pop().unwrap_or_default())
+    Ok(counts_by(connection, HEAD_COUNTS)?.pop().unwrap_or_default())
 }
 
 /// What is kept of the numbers of rows and is not so. Counts row by row: seconds for millions of them. One
 /// statement, so that no batch comes in between.
 pub(super) fn miscounts(connection: &Connection) -> Result<Option<Vec<String>>, StoreError> {
     let sql = format!(
-        "{KEPT} UNION ALL
+        "{HEAD_COUNTS} UNION ALL
         SELECT (SELECT count(*) FROM job WHERE source IS NOT NULL), (SELECT count(*) FROM pending),
         (SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')), (SELECT count(*) FROM run),
         (SELECT count(*) FROM run WHERE state = 'dead')"
     );
     let mut both = counts_by(connection, &sql)?.into_iter();
-    let (kept, counted) = (both.next().unwrap_or_default(), both.next().unwrap_or_default());
+    let (head, counted) = (both.next().unwrap_or_default(), both.next().unwrap_or_default());
     let pairs = [
-        ("jobs", kept.jobs, counted.jobs),
-        ("pending jobs", kept.pending, counted.pending),
-        ("open runs", kept.open, counted.open),
-        ("runs", kept.runs, counted.runs),
-        ("dead letters", kept.dead, counted.dead),
+        ("jobs", head.jobs, counted.jobs),
+        ("pending jobs", head.pending, counted.pending),
+        ("open runs", head.open, counted.open),
+        ("runs", head.runs, counted.runs),
+        ("dead letters", head.dead, counted.dead),
     ];
-    let wrong = pairs.into_iter().filter(|(_, kept, counted)| kept != counted);
-    let told = |(what, kept, counted)| format!("it keeps that it has {kept} {what}, and it has {counted}");
-    Ok(Some(wrong.map(told).collect()))
+    let wrong = pairs.into_iter().filter(|(_, head, counted)| head != counted);
+    let text = |(what, head, counted)| format!("it keeps that it has {head} {what}, and it has {counted}");
+    Ok(Some(wrong.map(text).collect()))
 }
 
 fn counts_by(connection: &Connection, sql: &str) -> ReadResult<Vec<Counts>> {

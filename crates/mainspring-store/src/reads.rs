@@ -23,9 +23,9 @@ use super::sqlite::SqliteStore;
 // A blanket impl for all that can be asked would be one for types of other crates too, which the language
 // refuses. Each row is a function of `read`.
 macro_rules! reads {
-    ($($asked:ty),+ => $rows:tt) => { $(reads!(@ $asked, $rows);)+ };
-    (@ $asked:ty, { $(fn $name:ident($($argument:ident: $of:ty),*) -> $result:ty;)+ }) => {
-        impl Reader for $asked {
+    ($($reader:ty),+ => $rows:tt) => { $(reads!(@ $reader, $rows);)+ };
+    (@ $reader:ty, { $(fn $name:ident($($argument:ident: $of:ty),*) -> $result:ty;)+ }) => {
+        impl Reader for $reader {
             $(fn $name(&mut self, $($argument: $of),*) -> Result<$result, StoreError> {
                 self.ask(|connection| read::$name(connection, $($argument),*))
             })+
