@@ -90,7 +90,7 @@ pub(super) struct Connection {
     /// Is notified when something comes there.
     notifier: WaitNotifier,
     /// Something came there, or a session began that knows nothing of before.
-    told: Arc<AtomicBool>,
+    has_news: Arc<AtomicBool>,
     client: Option<Client>,
     /// How long a call may take.
     patience: Duration,
@@ -117,7 +117,7 @@ impl Connection {
             channel: None,
             wanted: Arc::default(),
             notifier: WaitNotifier::default(),
-            told: Arc::new(AtomicBool::new(true)),
+            has_news: Arc::new(AtomicBool::new(true)),
             client: None,
             patience: CALL_TIMEOUT,
             runtime: runtime.map_err(|error| StoreError::Io(error.into()))?,
@@ -160,7 +160,7 @@ impl Connection {
     /// Whether something has come on the channel since the last call, or may have.
     pub(super) fn was_told(&self) -> bool {
         // It is set before the wait is ended, and by this thread's own runtime.
-        self.told.swap(false, Ordering::Relaxed) || self.is_pooled
+        self.has_news.swap(false, Ordering::Relaxed) || self.is_pooled
     }
 
     /// Waits for a notification on the channel, at most so long. Returns whether there may have been
@@ -282,14 +282,14 @@ impl Connection {
     fn try_host(&mut self, config: &Config, longest: Duration) -> Result<(), Option<tokio_postgres::Error>> {
         self.client = None;
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
-        self.told.store(true, Ordering::Relaxed);
-        let (notifier, told) = (self.notifier.clone(), Arc::clone(&self.told));
-        let heard = Listener { notifier, told, wanted: Arc::clone(&self.wanted) };
+        self.has_news.store(true, Ordering::Relaxed);
+        let (notifier, has_news) = (self.notifier.clone(), Arc::clone(&self.has_news));
+        let listener = Listener { notifier, has_news, wanted: Arc::clone(&self.wanted) };
         let tls = self.location.tls();
         let made = self.runtime.block_on(async {
             let client = match tls {
-                Some(tls) => begin(config, tls, heard, longest).await,
-                None => begin(config, NoTls, heard, longest).await,
+                Some(tls) => begin(config, tls, listener, longest).await,
+                None => begin(config, NoTls, listener, longest).await,
             }?;
             if let Some(listen) = listen {
                 timeout(CALL_TIMEOUT, client.batch_execute(&listen)).await.map_err(|_| None)??;
@@ -309,21 +309,21 @@ fn is_refused(error: &tokio_postgres::Error) -> bool {
 /// What is to be done with notifications.
 struct Listener {
     notifier: WaitNotifier,
-    told: Arc<AtomicBool>,
+    has_news: Arc<AtomicBool>,
     wanted: Arc<Mutex<String>>,
 }
 
 impl Listener {
     /// Nothing comes any more: what is missed until there is another session is told of by none.
     fn is_over(&self) {
-        self.told.store(true, Ordering::Relaxed);
+        self.has_news.store(true, Ordering::Relaxed);
         self.notifier.notify();
     }
 
-    fn hear(&self, told: &str) {
+    fn hear(&self, payload: &str) {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        if wanted.is_empty() || *wanted == told {
-            self.told.store(true, Ordering::Relaxed);
+        if wanted.is_empty() || *wanted == payload {
+            self.has_news.store(true, Ordering::Relaxed);
             self.notifier.notify();
         }
     }
@@ -333,7 +333,7 @@ impl Listener {
 async fn begin<T>(
     config: &Config,
     tls: T,
-    heard: Listener,
+    listener: Listener,
     longest: Duration,
 ) -> Result<Client, Option<tokio_postgres::Error>>
 where
@@ -344,12 +344,12 @@ where
     // It ends with the client; each call says what it failed with.
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {
-            if let AsyncMessage::Notification(told) = message {
-                heard.hear(told.payload());
+            if let AsyncMessage::Notification(notification) = message {
+                listener.hear(notification.payload());
             }
         }
         // Who waits for what it tells makes another.
-        heard.is_over();
+        listener.is_over();
     });
     Ok(client)
 }

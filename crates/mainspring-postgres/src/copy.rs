@@ -14,7 +14,7 @@ use mainspring_rows::{ReadResult, unreadable};
 use tokio_postgres::Row;
 
 use super::connection::Connection;
-use super::escape::{kept, read};
+use super::escape::{escape, read};
 use super::location::{Location, OF_OWNER};
 use super::schema;
 use super::value::Value;
@@ -186,7 +186,7 @@ impl Target for PostgresCopy {
             let cells = row.into_iter().map(|cell| match cell {
                 Cell::Nothing => serde_json::Value::Null,
                 Cell::Integer(number) => number.into(),
-                Cell::Text(text) => kept(&text).into_owned().into(),
+                Cell::Text(text) => escape(&text).into_owned().into(),
             });
             serde_json::Value::Array(cells.collect())
         };

@@ -21,23 +21,23 @@ const MARK_BYTE: u8 = 0xef;
 const _: () = assert!(MARK.encode_utf8(&mut [0; 4]).as_bytes()[0] == MARK_BYTE);
 
 /// The text as it is kept.
-pub(super) fn kept(text: &str) -> Cow<'_, str> {
+pub(super) fn escape(text: &str) -> Cow<'_, str> {
     // Without a branch for each byte, as most texts have neither.
     let found = text.bytes().fold(0, |found, byte| found | u8::from(byte == 0) | u8::from(byte == MARK_BYTE));
     if found == 0 || !text.contains(['\0', MARK]) {
         return Cow::Borrowed(text);
     }
-    let mut kept = String::with_capacity(text.len() + 4);
+    let mut escaped = String::with_capacity(text.len() + 4);
     for letter in text.chars() {
         match letter {
-            '\0' => kept.extend([MARK, '0']),
-            MARK => kept.extend([MARK, '1']),
-            other => kept.push(other),
+            '\0' => escaped.extend([MARK, '0']),
+            MARK => escaped.extend([MARK, '1']),
+            other => escaped.push(other),
         }
     }
-    debug_assert!(!kept.contains('\0'), "PostgreSQL has no text with it");
-    debug_assert_eq!(read(&kept), text);
-    Cow::Owned(kept)
+    debug_assert!(!escaped.contains('\0'), "PostgreSQL has no text with it");
+    debug_assert_eq!(read(&escaped), text);
+    Cow::Owned(escaped)
 }
 
 /// What was kept, as it was.
@@ -63,9 +63,9 @@ mod tests {
     #[test]
     fn each_text_is_read_as_it_was() {
         for text in ["", "plain", "a\0b", "\0\0", "\u{f8ff}", "\u{f8ff}0\0\u{f8ff}1", "é\u{10ffff}"] {
-            let kept = kept(text).into_owned();
-            assert!(!kept.contains('\0'), "{text:?}");
-            assert_eq!(read(&kept), text);
+            let escaped = escape(text).into_owned();
+            assert!(!escaped.contains('\0'), "{text:?}");
+            assert_eq!(read(&escaped), text);
         }
     }
 }

@@ -19,7 +19,7 @@ use mainspring_job::{MAX_BATCH_OPERATIONS, StoreError};
 use tokio_postgres::Row;
 
 use super::connection::{Connection, WaitNotifier};
-use super::escape::{kept, read};
+use super::escape::{escape, read};
 use super::location::Location;
 use super::value::Value;
 
@@ -188,7 +188,7 @@ impl Inbox {
                 FROM unnest($1, $2) AS a (id, response) WHERE i.id = a.id)
             SELECT pg_notify($3, '')::text, set_config('synchronous_commit', 'off', true)";
         let ids = replies.iter().map(|(id, _)| *id).collect();
-        let responses = replies.iter().map(|(_, response)| kept(response).into_owned()).collect();
+        let responses = replies.iter().map(|(_, response)| escape(response).into_owned()).collect();
         let values = [Value::Ints(ids), Value::Texts(responses), Value::text(REPLY_CHANNEL)];
         self.connection.call("reply", sql, &values).map(drop)
     }
@@ -205,7 +205,7 @@ impl Inbox {
                 ORDER BY place RETURNING id),
             told AS (SELECT pg_notify($3, ''), set_config('synchronous_commit', 'off', true))
             SELECT id FROM asked, told";
-        let texts = requests.iter().map(|request| kept(request).into_owned()).collect();
+        let texts = requests.iter().map(|request| escape(request).into_owned()).collect();
         let values = [Value::Texts(texts), Value::text(actor), Value::text(REQUEST_CHANNEL)];
         let rows = self.connection.call("ask", sql, &values)?;
         // Numbers are drawn in the order of the rows.
@@ -227,7 +227,7 @@ impl Inbox {
             ORDER BY place";
         let texts = |of: fn(&(&str, String)) -> String| Value::Texts(submissions.iter().map(of).collect());
         let (requests, keys) =
-            (texts(|left| kept(left.0).into_owned()), texts(|left| kept(&left.1).into_owned()));
+            (texts(|left| escape(left.0).into_owned()), texts(|left| escape(&left.1).into_owned()));
         let values = [requests, keys, Value::text(actor)];
         self.connection.call("leave in the inbox", sql, &values).map(drop)
     }

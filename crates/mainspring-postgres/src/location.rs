@@ -69,13 +69,13 @@ impl LocationParts {
             return LocationParts { rest, ..parted };
         }
         let (place, parameters) = text.split_once('?').unwrap_or((text, ""));
-        let kept = parameters.split('&').filter(|pair| {
+        let remaining = parameters.split('&').filter(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             !pair.is_empty() && !parted.takes(name, &decoded(value))
         });
-        let kept = kept.collect::<Vec<_>>().join("&");
+        let remaining = remaining.collect::<Vec<_>>().join("&");
         LocationParts {
-            rest: if kept.is_empty() { place.to_owned() } else { format!("{place}?{kept}") },
+            rest: if remaining.is_empty() { place.to_owned() } else { format!("{place}?{remaining}") },
             ..parted
         }
     }

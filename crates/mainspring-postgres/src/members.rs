@@ -34,7 +34,7 @@ use serde_json::{Value as Json, json};
 use tokio_postgres::Row;
 
 use super::connection::{Connection, WaitNotifier};
-use super::escape::{kept, read};
+use super::escape::{escape, read};
 use super::location::Location;
 use super::reader::HeldPlan;
 use super::row::small;
@@ -353,7 +353,7 @@ impl Members {
         debug_assert!(reports.is_sorted_by_key(|report| report.number), "reports come in their order");
         let sql = "SELECT mainspring.report($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let numbers = |of: fn(&Report) -> i64| Value::Ints(reports.iter().map(of).collect());
-        let outcome = |report: &Report| kept(&report.end.outcome.to_string()).into_owned();
+        let outcome = |report: &Report| escape(&report.end.outcome.to_string()).into_owned();
         let values = [
             of(id),
             numbers(|report| number(report.number)),
@@ -421,7 +421,7 @@ impl MemberState {
         let labels: serde_json::Map<String, Json> = self
             .labels
             .iter()
-            .map(|(label, level)| (kept(label.as_str()).into_owned(), json!(level)))
+            .map(|(label, level)| (escape(label.as_str()).into_owned(), json!(level)))
             .collect();
         let count = |places: usize| Value::Int(i64::try_from(places).unwrap_or(i64::MAX));
         let (capacity, ahead) = (count(self.capacity), count(self.ahead));

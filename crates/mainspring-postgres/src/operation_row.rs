@@ -25,7 +25,7 @@ use mainspring_rows::{nanoseconds, number};
 use serde_json::{Value, json};
 use tokio_postgres::types::Type;
 
-use super::escape::kept;
+use super::escape::escape;
 
 /// How many columns the type has.
 const COLUMN_COUNT: i32 = 32;
@@ -95,7 +95,7 @@ fn row_of(operation: &Operation) -> OperationRow<'_> {
             attempt: Some(i64::from(*attempt)),
             state: state.is_end_of_attempt().then_some(state.name()),
             at: Some(nanoseconds(*at)),
-            outcome: outcome.as_ref().map(told),
+            outcome: outcome.as_ref().map(outcome_text),
             crashes: Some(i64::from(*crashes)),
             reason: Some(code(reason.as_ref())),
             is_named: Some(is_named(&key.job)),
@@ -122,21 +122,21 @@ fn seldom(operation: &Operation) -> OperationRow<'_> {
     let (job, details) = match operation {
         Operation::Define { mark, source, text } => {
             let mut details = mark_document(mark);
-            details["source"] = json!(kept(source));
-            details["text"] = json!(kept(text));
+            details["source"] = json!(escape(source));
+            details["text"] = json!(escape(text));
             (Some(&mark.job), details)
         }
         Operation::Mark(mark) | Operation::Rewind(mark) => (Some(&mark.job), mark_document(mark)),
         Operation::Forget { job, absence } => {
             let text = absence.as_ref().map(Absence::stored).unwrap_or_default();
-            (Some(job), json!({ "text": kept(&text) }))
+            (Some(job), json!({ "text": escape(&text) }))
         }
         Operation::Prune { job, keep, before } => {
             let details = json!({ "keep": keep, "before": nanoseconds(*before), "most": MAX_PRUNED });
             (job.as_ref(), details)
         }
         Operation::PauseAll(terms) => {
-            let note = kept(terms.as_ref().map_or("", |terms| terms.note.as_str()));
+            let note = escape(terms.as_ref().map_or("", |terms| terms.note.as_str()));
             let until = terms.as_ref().and_then(|terms| terms.until).map(nanoseconds);
             (None, json!({ "is_paused": terms.is_some(), "pause_until": until, "pause_note": note }))
         }
@@ -148,10 +148,10 @@ fn seldom(operation: &Operation) -> OperationRow<'_> {
 
 fn audited(audit: &Audit) -> OperationRow<'_> {
     let details = json!({
-        "actor": kept(&audit.actor),
-        "action": kept(&audit.action),
-        "target": kept(&audit.target),
-        "note": kept(&audit.note),
+        "actor": escape(&audit.actor),
+        "action": escape(&audit.action),
+        "target": escape(&audit.target),
+        "note": escape(&audit.note),
         "most": MAX_AUDIT_ROWS,
     });
     OperationRow { at: Some(nanoseconds(audit.at)), details: Some(details), ..OperationRow::default() }
@@ -187,7 +187,7 @@ fn planned(run: &Run) -> OperationRow<'_> {
         planned: Some(nanoseconds(run.planned)),
         started: run.started.map(nanoseconds),
         ended: run.ended.map(nanoseconds),
-        outcome: run.outcome.as_ref().map(told),
+        outcome: run.outcome.as_ref().map(outcome_text),
         reason: Some(code(run.reason.as_ref())),
         span: run.span.map(|span| (nanoseconds(span.last), number(span.count), span.is_exact)),
         crashes: Some(i64::from(run.crashes)),
@@ -206,10 +206,10 @@ fn mark_document(mark: &Mark) -> Value {
         "failures": mark.failures,
         "max_series": mark.max_series,
         "pause": mark.pause.map(Pause::name),
-        "timetable": kept(&mark.timetable),
+        "timetable": escape(&mark.timetable),
         "deaths": mark.crashes,
         "pause_until": mark.pause_terms.until.map(nanoseconds),
-        "pause_note": kept(&mark.pause_terms.note),
+        "pause_note": escape(&mark.pause_terms.note),
     })
 }
 
@@ -218,7 +218,7 @@ fn is_named(name: &JobName) -> bool {
     name.as_str().parse::<OnceId>().is_err()
 }
 
-fn told(outcome: &Outcome) -> Cow<'static, str> {
+fn outcome_text(outcome: &Outcome) -> Cow<'static, str> {
     match outcome {
         Outcome::Succeeded => Cow::Borrowed("succeeded"),
         other => Cow::Owned(other.to_string()),
@@ -298,7 +298,7 @@ impl RowWriter<'_> {
 
     /// A text, as it is kept.
     fn text(&mut self, text: Option<&str>) {
-        self.column(&Type::TEXT, text.map(kept).as_ref().map(|text| text.as_bytes()));
+        self.column(&Type::TEXT, text.map(escape).as_ref().map(|text| text.as_bytes()));
     }
 
     /// The byte before it is the version of its form.

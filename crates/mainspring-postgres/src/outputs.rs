@@ -10,7 +10,7 @@ use mainspring_job::{KeptOutput, MAX_KEPT_ATTEMPTS, RunKey, RunPhase, StoreError
 use mainspring_rows::{Columns, ReadResult, nanoseconds};
 
 use super::connection::Connection;
-use super::escape::kept;
+use super::escape::escape;
 use super::location::{Location, OF_OWNER};
 use super::row::{CurrentRow, small};
 use super::value::Value;
@@ -54,7 +54,7 @@ impl Outputs {
             numbers(|output| i64::from(output.key.series)),
             numbers(|output| i64::from(output.attempt)),
             numbers(|output| mainspring_rows::number(output.left_out_bytes)),
-            Value::Texts(outputs.iter().map(|output| kept(&output.lines).into_owned()).collect()),
+            Value::Texts(outputs.iter().map(|output| escape(&output.lines).into_owned()).collect()),
             Value::Int(i64::from(MAX_KEPT_ATTEMPTS)),
         ];
         self.connection.call("keep outputs", sql, &values).map(drop)

@@ -25,9 +25,9 @@ use super::store::PostgresStore;
 // A blanket impl for all that has a connection would be one for types of other crates too, which the language
 // refuses. Each row is a function of `read`.
 macro_rules! reads {
-    ($($asked:ty),+ => $rows:tt) => { $(reads!(@ $asked, $rows);)+ };
-    (@ $asked:ty, { $(fn $name:ident($($argument:ident: $of:ty),*) -> $result:ty;)+ }) => {
-        impl Reader for $asked {
+    ($($reader:ty),+ => $rows:tt) => { $(reads!(@ $reader, $rows);)+ };
+    (@ $reader:ty, { $(fn $name:ident($($argument:ident: $of:ty),*) -> $result:ty;)+ }) => {
+        impl Reader for $reader {
             $(fn $name(&mut self, $($argument: $of),*) -> Result<$result, StoreError> {
                 read::$name(&mut self.connection, $($argument),*)
             })+

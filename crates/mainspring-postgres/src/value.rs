@@ -14,7 +14,7 @@ use std::error::Error;
 use bytes::{BufMut, BytesMut};
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 
-use super::escape::kept;
+use super::escape::escape;
 
 /// An array of a type of the schema, whose rows are encoded already.
 #[derive(Clone, Debug)]
@@ -82,12 +82,12 @@ pub(super) enum Value {
 impl Value {
     /// A text, as it is kept.
     pub(super) fn text(text: &str) -> Value {
-        Value::Text(kept(text).into_owned())
+        Value::Text(escape(text).into_owned())
     }
 
     /// The same where there may be none.
     pub(super) fn maybe_text(text: Option<&str>) -> Value {
-        Value::MaybeText(text.map(|text| kept(text).into_owned()))
+        Value::MaybeText(text.map(|text| escape(text).into_owned()))
     }
 
     /// What the protocol is given.

@@ -83,8 +83,8 @@ impl Database {
 
     /// What `initdb` makes, with an empty database, for all of this process to copy: a tenth of its time.
     fn template(user: Option<(u32, u32)>) -> Arc<Database> {
-        let mut kept = TEMPLATE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(template) = kept.upgrade() {
+        let mut cached = TEMPLATE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(template) = cached.upgrade() {
             return template;
         }
         let template = Database::unmade(user, PORT, Vec::new());
@@ -109,7 +109,7 @@ impl Database {
         single.stdin.take().unwrap().write_all(b"CREATE DATABASE mainspring\n").unwrap();
         assert!(single.wait().unwrap().success());
         let template = Arc::new(template);
-        *kept = Arc::downgrade(&template);
+        *cached = Arc::downgrade(&template);
         template
     }
 
@@ -255,9 +255,9 @@ impl Database {
 
     /// The same, where it must go well.
     pub(crate) fn ask(&self, sql: &str) -> String {
-        let asked = self.psql("mainspring", sql);
-        assert!(asked.status.success(), "{sql}: {}", String::from_utf8_lossy(&asked.stderr));
-        String::from_utf8_lossy(&asked.stdout).trim().to_owned()
+        let output = self.psql("mainspring", sql);
+        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     /// Has it do what is too long for an argument.

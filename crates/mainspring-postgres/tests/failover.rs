@@ -75,18 +75,18 @@ fn a_role_without_the_right_to_it_is_told_how_much_it_does_not_see() {
     let mut other = database.session("SELECT pg_advisory_lock(1)");
     let holds = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = 1";
     assert!((0..MAX_TRIES).any(|_| database.ask(holds) == "1"), "the other session is there");
-    let mut told = || {
+    let mut counts = || {
         let text = store.cluster().unwrap().unwrap();
         let found = serde_json::from_str::<serde_json::Value>(&text).unwrap()["database"].clone();
         let numbers = ["standbys", "synchronous_standbys", "unseen_standbys"].map(|name| found[name].clone());
         assert_eq!(found["role"], "plain");
         (numbers.map(|number| number.as_u64().unwrap()), found["unseen_sessions"].as_u64().unwrap())
     };
-    let (standbys, sessions) = told();
+    let (standbys, sessions) = counts();
     assert_eq!(standbys, [1, 0, 1]);
     assert!(0 < sessions);
     database.ask("GRANT pg_read_all_stats TO plain");
-    assert_eq!(told(), ([1, 1, 0], 0));
+    assert_eq!(counts(), ([1, 1, 0], 0));
     other.kill().unwrap();
     other.wait().unwrap();
 }

@@ -106,7 +106,7 @@ fn report(id: WorkerId, number: u64, minute: i64) -> Report {
 }
 
 /// What was told, without the time since.
-fn told(planner: &mut Members, read_up_to: &[(WorkerId, u64)]) -> Vec<Report> {
+fn reports(planner: &mut Members, read_up_to: &[(WorkerId, u64)]) -> Vec<Report> {
     let reports = planner.reports(read_up_to).unwrap().into_iter();
     reports
         .map(|mut report| {
@@ -158,8 +158,8 @@ fn a_worker_is_listed_as_it_joined_and_as_it_renews_and_is_gone_when_it_leaves()
     // Progress is read as it was told last, and counted when it is another.
     let mut reader = PostgresReader::new(&Location::parse(&database.url()).unwrap()).unwrap();
     for (text, count) in [("", 0), ("7 of 9", 1), ("7 of 9", 1), ("", 2)] {
-        let told = MemberState { progress: text.to_owned(), ..leaving.clone() };
-        pool.worker.renew(pool.id, &told, LASTS, 0).unwrap();
+        let state = MemberState { progress: text.to_owned(), ..leaving.clone() };
+        pool.worker.renew(pool.id, &state, LASTS, 0).unwrap();
         let all: Vec<String> = [text.to_owned()].into_iter().filter(|text| !text.is_empty()).collect();
         assert_eq!((reader.progress().unwrap(), reader.lease().unwrap().progress_count), (all, count));
         assert_eq!(pool.planner.list().unwrap()[0].progress, text);
@@ -207,14 +207,14 @@ fn the_machine_of_a_worker_is_known_when_it_has_gone_until_many_have_come_after_
     let Some(database) = Database::start() else { return };
     let mut pool = Pool::new(&database, &database.url());
     pool.worker.leave(pool.id).unwrap();
-    let asked = [pool.id, WorkerId(77)].into();
-    assert_eq!(pool.store.hosts(&asked).unwrap().unwrap(), [(pool.id, "web-1".to_owned())].into());
+    let ids = [pool.id, WorkerId(77)].into();
+    assert_eq!(pool.store.hosts(&ids).unwrap().unwrap(), [(pool.id, "web-1".to_owned())].into());
     let last = pool.id.0 + 10_000;
     database.ask(&format!("SELECT setval('mainspring.worker_life_id_seq', {})", last - 2));
     pool.worker.join(&member("one"), LASTS).unwrap();
-    assert_eq!(pool.store.hosts(&asked).unwrap().unwrap().len(), 1, "it is one of the last ten thousand");
+    assert_eq!(pool.store.hosts(&ids).unwrap().unwrap().len(), 1, "it is one of the last ten thousand");
     pool.worker.join(&member("one"), LASTS).unwrap();
-    assert!(pool.store.hosts(&asked).unwrap().unwrap().is_empty());
+    assert!(pool.store.hosts(&ids).unwrap().unwrap().is_empty());
 }
 
 #[test]
@@ -235,15 +235,15 @@ fn a_worker_is_lost_when_its_lease_has_run_out_by_the_clock_of_the_database_and_
     assert_eq!(pool.planner.left(&[id]).unwrap(), [], "what it began may have gone on");
     let renewed = pool.worker.renew(id, &member("one").state, LASTS, 0);
     assert!(matches!(renewed, Err(StoreError::Fenced)), "{renewed:?}");
-    let told = pool.worker.report(id, &[report(id, 2, 2)]);
-    assert!(matches!(told, Err(StoreError::Fenced)), "{told:?}");
+    let reported = pool.worker.report(id, &[report(id, 2, 2)]);
+    assert!(matches!(reported, Err(StoreError::Fenced)), "{reported:?}");
     let numbers: Vec<u64> =
         pool.planner.reports(&[(id, 0)]).unwrap().iter().map(|report| report.number).collect();
     assert_eq!(numbers, [1], "what it told in time is there");
     let mut reader = PostgresReader::new(&Location::parse(&database.url()).unwrap()).unwrap();
     let mut lost = || {
-        let told: serde_json::Value = serde_json::from_str(&reader.cluster().unwrap().unwrap()).unwrap();
-        told["lost"].as_array().unwrap().iter().map(|lost| lost["id"].as_u64().unwrap()).collect::<Vec<_>>()
+        let json: serde_json::Value = serde_json::from_str(&reader.cluster().unwrap().unwrap()).unwrap();
+        json["lost"].as_array().unwrap().iter().map(|lost| lost["id"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(lost(), [id.0]);
     pool.worker.join(&member("another"), LASTS).unwrap();
@@ -395,17 +395,17 @@ fn the_output_of_an_open_run_is_asked_of_its_worker_for_as_long_as_somebody_read
     assert!(pool.worker.wait(PATIENCE), "it is told");
     assert_eq!(read(&mut pool), [(key(1), 1)]);
     let mut outputs = Outputs::new(&Location::parse(&database.url()).unwrap()).unwrap();
-    let mut kept = KeptOutput::new(key(1), 1, "two\n".to_owned());
-    kept.left_out_bytes = 4;
-    outputs.keep(slice::from_ref(&kept)).unwrap();
-    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Open).unwrap(), slice::from_ref(&kept));
+    let mut output = KeptOutput::new(key(1), 1, "two\n".to_owned());
+    output.left_out_bytes = 4;
+    outputs.keep(slice::from_ref(&output)).unwrap();
+    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Open).unwrap(), slice::from_ref(&output));
     // The reader has gone.
     database.ask("UPDATE mainspring.output SET read = read - interval '10 s'");
     assert_eq!(read(&mut pool), []);
-    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Open).unwrap(), slice::from_ref(&kept));
+    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Open).unwrap(), slice::from_ref(&output));
     assert_eq!(read(&mut pool), [(key(1), 1)]);
     assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
-    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Over).unwrap(), [kept]);
+    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Over).unwrap(), [output]);
     assert_eq!(pool.store.output(&key(2), 0, RunPhase::Open).unwrap(), [], "there is no such run");
 }
 
@@ -449,20 +449,20 @@ fn reports_are_told_in_order_once_each_and_are_there_until_what_follows_is_commi
     pool.worker.report(id, &mine).unwrap();
     let expected = [&mine[..], &[theirs]].concat();
     let all = [(id, 0), (second, 0)];
-    assert_eq!(told(&mut pool.planner, &all), expected);
-    assert_eq!(told(&mut pool.planner, &[(id, 2), (second, 0)]), expected[2..]);
-    assert_eq!(told(&mut pool.planner, &[(id, 2)]), expected[2..3], "of the other nobody asked");
+    assert_eq!(reports(&mut pool.planner, &all), expected);
+    assert_eq!(reports(&mut pool.planner, &[(id, 2), (second, 0)]), expected[2..]);
+    assert_eq!(reports(&mut pool.planner, &[(id, 2)]), expected[2..3], "of the other nobody asked");
     let mut reporters = pool.planner.reporters().unwrap();
     reporters.sort_unstable();
     assert_eq!(reporters, [id, second]);
     // That of the other is of no attempt that runs there.
     pool.end(1, RunState::Succeeded);
     pool.planner.forget_reports(&fence).unwrap();
-    assert_eq!(told(&mut pool.planner, &all), mine[1..]);
+    assert_eq!(reports(&mut pool.planner, &all), mine[1..]);
     pool.end(2, RunState::Succeeded);
     pool.end(3, RunState::Failed);
     pool.planner.forget_reports(&fence).unwrap();
-    assert_eq!((told(&mut pool.planner, &all), pool.planner.reporters().unwrap()), (vec![], vec![]));
+    assert_eq!((reports(&mut pool.planner, &all), pool.planner.reporters().unwrap()), (vec![], vec![]));
 }
 
 #[test]

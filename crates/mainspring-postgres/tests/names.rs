@@ -139,18 +139,18 @@ fn where_other_roles_may_create_is_told() {
     database.ask(
         "CREATE ROLE mallory LOGIN; CREATE ROLE chief SUPERUSER; REVOKE CREATE ON SCHEMA public FROM PUBLIC",
     );
-    let mut told = || {
+    let mut places = || {
         let text = store.cluster().unwrap().unwrap();
         let found: serde_json::Value = serde_json::from_str(&text).unwrap();
         found["database"]["others_create_in"].to_string()
     };
-    assert_eq!(told(), "[]");
+    assert_eq!(places(), "[]");
     // Who may do everything already gets nothing by it.
     database.ask("GRANT CREATE ON SCHEMA public, mainspring TO chief, mainspring");
-    assert_eq!(told(), "[]");
+    assert_eq!(places(), "[]");
     database.ask("GRANT CREATE ON SCHEMA public TO PUBLIC");
-    assert_eq!(told(), r#"["the schema public"]"#);
+    assert_eq!(places(), r#"["the schema public"]"#);
     database
         .ask("GRANT CREATE ON SCHEMA mainspring TO mallory; GRANT CREATE ON DATABASE mainspring TO mallory");
-    assert_eq!(told(), r#"["the database mainspring","the schema mainspring","the schema public"]"#);
+    assert_eq!(places(), r#"["the database mainspring","the schema mainspring","the schema public"]"#);
 }

@@ -13,7 +13,7 @@ use super::relay::Relay;
 use super::trouble::{acquired, at, opened, tried};
 
 /// The key or the id of a request, and what it asks for, as a server reads it.
-fn asked(inbox: &mut Inbox) -> Vec<(String, serde_json::Value)> {
+fn requests(inbox: &mut Inbox) -> Vec<(String, serde_json::Value)> {
     let key_of = |entry: mainspring_postgres::Entry| {
         let request: serde_json::Value = serde_json::from_str(&entry.request).unwrap();
         let known_by = request["key"].as_str().or(request["earlier"].as_str()).unwrap();
@@ -55,7 +55,7 @@ fn what_a_transaction_submits_is_there_if_it_commits_and_never_otherwise() {
     order(1, "COMMIT");
     order(2, "ROLLBACK");
     let mut inbox = Inbox::of_owner(&Location::parse(&database.url()).unwrap()).unwrap();
-    let [(key, request)] = &asked(&mut inbox)[..] else { panic!("one was submitted") };
+    let [(key, request)] = &requests(&mut inbox)[..] else { panic!("one was submitted") };
     assert_eq!(key, "send-mail/order-1", "a key is its handler's");
     assert_eq!((&request["command"], &request["handler"]["name"]), (&"submit".into(), &"send-mail".into()));
 }
@@ -70,7 +70,7 @@ fn who_asks_to_be_heard_at_once_is() {
     assert!(!inbox.wait(std::time::Duration::from_millis(1)));
     database.ask("SELECT mainspring.submit('{\"process\": {}}', wakes => true)");
     assert!(inbox.wait(std::time::Duration::from_secs(60)), "its time was not over");
-    assert_eq!(asked(&mut inbox).len(), 2);
+    assert_eq!(requests(&mut inbox).len(), 2);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_renewal_of_the_lease_looks_for_what_nothing_told() {
     database.ask("SELECT mainspring.submit('{\"process\": {}}')");
     store.renew(lease).unwrap();
     assert!(inbox.wait(longest), "its time was not over");
-    assert_eq!(asked(&mut inbox).len(), 1);
+    assert_eq!(requests(&mut inbox).len(), 1);
 }
 
 /// The planner reads, and dies before, in or after the commit; another continues.
@@ -112,7 +112,7 @@ fn a_submission_is_neither_lost_nor_doubled_by_a_crash_in_between() {
             PostgresStore::open(&Location::parse(&relay.url()).unwrap(), Identity::default()).unwrap();
         database.ask("UPDATE mainspring.planner SET until = '-infinity'");
         let lease = one.acquire(&Owner::new("one")).unwrap();
-        let found = asked(&mut inbox);
+        let found = requests(&mut inbox);
         assert_eq!(found.len(), 12 - 3 * round, "what was done is gone, and nothing else");
         let operations =
             (1..).zip(&found[..3]).map(|(number, (key, _))| submit(lease, number, key)).collect();

@@ -20,8 +20,8 @@ fn a_submission_by_sql_whose_name_waits_under_another_key_fails_at_once() {
         (output.status.success(), String::from_utf8(output.stderr).unwrap())
     };
     for other in ["name => 'asked', key => 'b'", "name => 'asked'"] {
-        let (is_done, said) = submit(other);
-        assert!(!is_done && said.contains("the name asked is that of a job that waits"), "{other}: {said}");
+        let (is_done, error) = submit(other);
+        assert!(!is_done && error.contains("the name asked is that of a job that waits"), "{other}: {error}");
     }
     // The same key is the server's to look at, and another name is free.
     for same in ["name => 'asked', key => 'a'", "name => 'other', key => 'c'", "key => 'd'"] {
@@ -54,7 +54,7 @@ fn of_the_submissions_under_one_key_the_first_alone_goes_with_the_commit_that_ha
 fn a_submission_by_sql_with_an_empty_key_or_two_kinds_of_work_fails_at_once() {
     let Some(database) = Database::start() else { return };
     drop(opened(&database));
-    for (asked, words) in [
+    for (arguments, words) in [
         ("'{\"process\": {}}', key => ''", "the key is empty"),
         ("'{\"process\": {}, \"webhook\": {}}', key => 'a'", "with one of"),
         ("'{}'", "a process, a webhook, a handler"),
@@ -62,9 +62,9 @@ fn a_submission_by_sql_with_an_empty_key_or_two_kinds_of_work_fails_at_once() {
         ("'[]'", "the work is an object"),
         ("'{\"handler\": {}}', due => 'infinity'", "the time is a moment"),
     ] {
-        let output = database.psql("mainspring", &format!("SELECT mainspring.submit({asked})"));
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && said.contains(words), "{asked}: {said}");
+        let output = database.psql("mainspring", &format!("SELECT mainspring.submit({arguments})"));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && error.contains(words), "{arguments}: {error}");
     }
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.inbox"), "0");
 }

@@ -110,7 +110,7 @@ fn main() -> ExitCode {
     if is_apart {
         database.ask("CREATE EXTENSION pg_stat_statements");
     }
-    told(&store::measure(&database, jobs));
+    print_figures(&store::measure(&database, jobs));
     if is_apart {
         println!("{}", database.ask(STATEMENTS));
         println!("{}", database.ask(LOG));
@@ -132,7 +132,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn told(ours: &store::Figures) {
+fn print_figures(ours: &store::Figures) {
     println!("| store: submissions | {:.0} |", ours.submissions);
     println!("| store: cycles | {:.0} |", ours.cycles);
     println!("| store: cycles, assigned to a worker and pruned | {:.0} |", ours.whole);

@@ -78,8 +78,8 @@ pub(crate) fn measure(database: &Database, jobs: usize, workers: usize, batch: u
     assert_eq!(claimed.load(Ordering::SeqCst), jobs, "each job was claimed once");
     let left =
         database.ask("SELECT count(*) || ' ' || count(*) FILTER (WHERE state = 'completed') FROM queue");
-    let kept = if done == Done::Marked { jobs } else { 0 };
-    assert_eq!(left, format!("{kept} {kept}"), "each job has ended");
+    let expected = if done == Done::Marked { jobs } else { 0 };
+    assert_eq!(left, format!("{expected} {expected}"), "each job has ended");
     Figures {
         submissions: rate(jobs, insert),
         cycles: rate(jobs, insert + run),

@@ -18,7 +18,7 @@ const LONE: usize = 1_000;
 
 /// How many finished jobs are kept where retention is measured too, and after how many ends it is looked at:
 /// as the planner does it.
-const KEPT: u32 = 10_000;
+const KEEP: u32 = 10_000;
 const PRUNE_EVERY: usize = 256;
 
 /// What came out, in jobs a second but for the last.
@@ -91,7 +91,7 @@ impl Committer {
             ends += operations.iter().filter(|operation| matches!(operation, Operation::End { .. })).count();
             if PRUNE_EVERY <= ends {
                 ends = 0;
-                operations.push(Operation::Prune { job: None, keep: KEPT, before: Timestamp::UNIX_EPOCH });
+                operations.push(Operation::Prune { job: None, keep: KEEP, before: Timestamp::UNIX_EPOCH });
             }
             made.push((operations, assignments));
         }
@@ -102,7 +102,7 @@ impl Committer {
         let figure = rate(jobs, began.elapsed());
         assert_eq!(database.ask("SELECT count(*) FROM mainspring.open_run"), "0");
         let left: usize = database.ask("SELECT count(*) FROM mainspring.history").parse().unwrap();
-        assert!(left < jobs || jobs <= KEPT as usize, "{left} are left");
+        assert!(left < jobs || jobs <= KEEP as usize, "{left} are left");
         figure
     }
 
