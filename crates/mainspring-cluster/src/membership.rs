@@ -331,8 +331,8 @@ impl Membership {
         self.pass_on(kills);
         let before = std::mem::take(&mut self.read);
         self.has_new_reader |= read.iter().any(|attempted| !before.contains_key(attempted));
-        let kept = |attempted: &(RunKey, u32)| before.get(attempted).copied().unwrap_or_default();
-        self.read = read.into_iter().map(|attempted| (attempted.clone(), kept(&attempted))).collect();
+        let previous_end = |attempted: &(RunKey, u32)| before.get(attempted).copied().unwrap_or_default();
+        self.read = read.into_iter().map(|attempted| (attempted.clone(), previous_end(&attempted))).collect();
         has_more
     }
 
@@ -343,14 +343,14 @@ impl Membership {
             return;
         }
         (self.looked, self.has_new_reader) = (now, false);
-        let grown = self.read.iter().filter_map(|(attempted, kept)| {
-            self.session.as_ref()?.files.get(attempted)?.output().filter(|output| *kept < output.end())
+        let grown = self.read.iter().filter_map(|(attempted, kept_end)| {
+            self.session.as_ref()?.files.get(attempted)?.output().filter(|output| *kept_end < output.end())
         });
         let grown: Vec<KeptOutput> = grown.take(MAX_READ).collect();
         // What is not kept now comes with the next look, or with the end.
         if !grown.is_empty() && self.outputs.keep(&grown).is_ok() {
-            let kept = |output: KeptOutput| ((output.key.clone(), output.attempt), output.end());
-            self.read.extend(grown.into_iter().map(kept));
+            let entry = |output: KeptOutput| ((output.key.clone(), output.attempt), output.end());
+            self.read.extend(grown.into_iter().map(entry));
         }
     }
 

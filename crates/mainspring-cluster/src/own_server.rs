@@ -33,9 +33,9 @@ impl OwnServer {
 
     /// The answer to a request. That the server does not answer is one too.
     pub(crate) fn ask(&mut self, request: Request, comment: Option<String>) -> Response {
-        let asked = IdentifiedRequest { id: 1, actor: None, comment, request };
+        let identified = IdentifiedRequest { id: 1, actor: None, comment, request };
         let line =
-            serde_json::to_string(&asked).expect("requests have string keys and finite numbers") + "\n";
+            serde_json::to_string(&identified).expect("requests have string keys and finite numbers") + "\n";
         match self.0.get_mut().write_all(line.as_bytes()) {
             Ok(()) => self.answer(),
             Err(error) => temporary(&error),

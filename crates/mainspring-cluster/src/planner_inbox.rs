@@ -159,7 +159,7 @@ impl Planner<'_> {
     /// What its server says to a request of another.
     fn reply(&mut self, entry: &Entry) -> String {
         let Some(server) = &mut self.server else { return String::new() };
-        let response = match IdentifiedRequest::read(entry.request.as_bytes()).map(|asked| asked.request) {
+        let response = match IdentifiedRequest::read(entry.request.as_bytes()).map(|wire| wire.request) {
             Err(error) => Response::Error(error),
             Ok(request) if !request.row().power.is_remote() || request.row().answers != Answers::One => {
                 ErrorWire::response(ErrorKind::Usage, "this does not come through the database")

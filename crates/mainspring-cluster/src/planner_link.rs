@@ -79,7 +79,7 @@ pub(super) struct PlannerLink {
     facts: Sender<Input>,
     /// What is new of the progress that was told, and what was told before.
     progress: Sender<(AttemptKey, ProgressWire)>,
-    told: ProgressTable,
+    last_progress: ProgressTable,
     notifier: Notifier,
     kills: Receiver<(WorkerId, Kill)>,
     /// Those that were not passed on yet.
@@ -119,7 +119,7 @@ impl PlannerLink {
             read_up_to,
             facts,
             progress,
-            told: ProgressTable::default(),
+            last_progress: ProgressTable::default(),
             notifier,
             kills,
             unsent,
@@ -257,13 +257,13 @@ impl PlannerLink {
 
     /// What the workers have told since the last list, for pages that are open here.
     fn tell_progress(&mut self, present: &[PresentMember]) {
-        let told: ProgressTable =
+        let table: ProgressTable =
             present.iter().flat_map(|member| ProgressTable::read(&member.progress)).collect();
-        for new in told.clone().beyond(&self.told) {
+        for new in table.clone().beyond(&self.last_progress) {
             // It fails only after the planner has ended.
             let _ = self.progress.send(new);
         }
-        self.told = told;
+        self.last_progress = table;
     }
 
     fn tell_reports(&mut self) -> Result<(), StoreError> {

@@ -26,7 +26,7 @@ pub(super) struct RemoteChanges {
     seen: Option<(u64, u64, u64)>,
     /// Something has changed since it was told.
     is_changed: bool,
-    told: Option<Moment>,
+    reported_at: Option<Moment>,
 }
 
 impl RemoteChanges {
@@ -38,9 +38,9 @@ impl RemoteChanges {
 
     /// Whether it is to be told now that something has changed.
     pub(super) fn take(&mut self) -> bool {
-        let is_time = self.told.is_none_or(|told| REST <= Moment::now().since(told));
+        let is_time = self.reported_at.is_none_or(|at| REST <= Moment::now().since(at));
         if self.is_changed && is_time {
-            (self.is_changed, self.told) = (false, Some(Moment::now()));
+            (self.is_changed, self.reported_at) = (false, Some(Moment::now()));
             return true;
         }
         false

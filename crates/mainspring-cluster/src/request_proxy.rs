@@ -178,7 +178,7 @@ impl RequestProxy {
             match reader.read_line(&mut line) {
                 Ok(0) => return Ok(()),
                 Ok(_) => {
-                    self.answer(&line, |asked| asked.actor.clone(), stream)?;
+                    self.answer(&line, |wire| wire.actor.clone(), stream)?;
                     line.clear();
                 }
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
@@ -220,15 +220,15 @@ impl RequestProxy {
     ) -> io::Result<()> {
         let mut written = stream;
         let (asks, reason) = self.standing.now();
-        let asked = IdentifiedRequest::read(line.as_bytes());
-        let id = asked.as_ref().map_or(0, |asked| asked.id);
+        let parsed = IdentifiedRequest::read(line.as_bytes());
+        let id = parsed.as_ref().map_or(0, |wire| wire.id);
         let mut give = |response| {
             let text =
                 serde_json::to_string(&IdentifiedResponse { id, response }).map_err(io::Error::other)?;
             debug_assert!(!text.contains('\n'), "an answer is one line");
             writeln!(written, "{text}")
         };
-        let asked = match asked {
+        let wire = match parsed {
             // The listener asks for them, and counts on its own what it answers.
             Ok(IdentifiedRequest { request: Request::Metrics { .. }, .. }) => {
                 return give(Response::Metrics(Box::new(MetricsWire::of_standby())));
@@ -245,26 +245,26 @@ impl RequestProxy {
                 let redeemed = self.standing.codes().redeem(&code, Moment::now());
                 return give(redeemed.unwrap_or_else(Response::Error));
             }
-            Ok(asked) if asks == ProxyTarget::Owner && asked.request.row().power.is_remote() => asked,
+            Ok(wire) if asks == ProxyTarget::Owner && wire.request.row().power.is_remote() => wire,
             Ok(_) => return give(temporary(format!("this server stands by: {reason}"))),
             Err(error) => return give(Response::Error(error)),
         };
         let server = &self.standing.name;
-        let actor = actor_of(&asked).map_or_else(|| server.clone(), |name| format!("{name} at {server}"));
-        let of = |request: &Request| said(&IdentifiedRequest { request: request.clone(), ..asked.clone() });
+        let actor = actor_of(&wire).map_or_else(|| server.clone(), |name| format!("{name} at {server}"));
+        let of = |request: &Request| json(&IdentifiedRequest { request: request.clone(), ..wire.clone() });
         let mut ask = |line: &str, request: &Request| {
             self.reply_to(&Question { line, request, actor: &actor, reason: &reason })
         };
-        if streaming_requests::has_several(&asked.request) {
+        if streaming_requests::has_several(&wire.request) {
             return streaming_requests::answer(
-                &asked.request,
+                &wire.request,
                 |request| ask(&of(request), request),
                 stream,
                 give,
             );
         }
         let broken = |error: serde_json::Error| temporary(error.to_string());
-        give(serde_json::from_str(&ask(line, &asked.request)).unwrap_or_else(broken))
+        give(serde_json::from_str(&ask(line, &wire.request)).unwrap_or_else(broken))
     }
 
     /// What the database says, or the owner replies.
@@ -280,15 +280,15 @@ impl RequestProxy {
         });
         let reply = match left {
             Ok((id, inbox)) => wait_for(inbox, id),
-            Err(error) => return said(&temporary(format!("this server stands by: {reason}: {error}"))),
+            Err(error) => return json(&temporary(format!("this server stands by: {reason}: {error}"))),
         };
         match reply {
             Ok(text) => text,
             Err(Lack::Late) => {
-                said(&temporary(format!("the owner has not replied, and may have done it: {reason}")))
+                json(&temporary(format!("the owner has not replied, and may have done it: {reason}")))
             }
             Err(Lack::Untaken) => {
-                said(&temporary(format!("this server stands by, and no owner took the request: {reason}")))
+                json(&temporary(format!("this server stands by, and no owner took the request: {reason}")))
             }
         }
     }
@@ -321,7 +321,7 @@ fn reader(stream: &LocalStream) -> io::Result<BufReader<&LocalStream>> {
 }
 
 /// A request or a reply of our own.
-fn said(words: &impl Serialize) -> String {
+fn json(words: &impl Serialize) -> String {
     serde_json::to_string(words).unwrap_or_default()
 }
 

@@ -219,18 +219,18 @@ mod tests {
     }
 
     /// What a client is told, if these are the replies; each line as its text.
-    fn told(request: &Request, replies: &[String]) -> Vec<String> {
+    fn client_lines(request: &Request, replies: &[String]) -> Vec<String> {
         let (ours, _theirs) = LocalStream::pair().unwrap();
-        let (mut next, mut told) = (replies.iter(), Vec::new());
+        let (mut next, mut lines) = (replies.iter(), Vec::new());
         let give = |response: Response| {
-            told.push(match response {
+            lines.push(match response {
                 Response::Line(line) => line.text,
                 other => serde_json::to_string(&other).unwrap().chars().take_while(|c| *c != ':').collect(),
             });
             Ok(())
         };
         answer(request, |_| next.next().expect("it is not asked again").clone(), &ours, give).unwrap();
-        told
+        lines
     }
 
     #[test]
@@ -243,12 +243,12 @@ mod tests {
             reply(3, RUN, &["four"], true),
         ];
         let note = "1 lines before these are at the server that ran it";
-        assert_eq!(told(&request, &replies), ["one", "two", note, "four", "{\"done\""]);
+        assert_eq!(client_lines(&request, &replies), ["one", "two", note, "four", "{\"done\""]);
         let once = Request::Logs { of: RUN.to_owned(), follow: false };
-        assert_eq!(told(&once, &replies[1..]), ["one", "{\"done\""]);
+        assert_eq!(client_lines(&once, &replies[1..]), ["one", "{\"done\""]);
         let job = Request::Logs { of: "user@host".to_owned(), follow: true };
         let refused = serde_json::to_string(&temporary("no".to_owned())).unwrap();
-        assert_eq!(told(&job, &[reply(0, RUN, &["one"], true), refused]), ["one", "{\"error\""]);
+        assert_eq!(client_lines(&job, &[reply(0, RUN, &["one"], true), refused]), ["one", "{\"error\""]);
     }
 
     #[test]
@@ -264,9 +264,9 @@ mod tests {
         let request = Request::Run { job: "a".to_owned(), wait: true, due: None, key: None };
         let replies =
             [planned.clone(), state(RunState::Queued), state(RunState::Running), state(RunState::Succeeded)];
-        assert_eq!(told(&request, &replies), ["{\"planned\"", "{\"ended\""]);
+        assert_eq!(client_lines(&request, &replies), ["{\"planned\"", "{\"ended\""]);
         let refused = serde_json::to_string(&temporary("no".to_owned())).unwrap();
-        assert_eq!(told(&request, std::slice::from_ref(&refused)), ["{\"error\""]);
-        assert_eq!(told(&request, &[planned, refused]), ["{\"planned\"", "{\"error\""]);
+        assert_eq!(client_lines(&request, std::slice::from_ref(&refused)), ["{\"error\""]);
+        assert_eq!(client_lines(&request, &[planned, refused]), ["{\"planned\"", "{\"error\""]);
     }
 }

@@ -48,12 +48,12 @@ impl Tables {
     /// The answer to a question that looks, as the planner would write it. Of `logs` it is the end of the
     /// output.
     pub(super) fn reply(&self, request: &Request) -> String {
-        let said = |response: &Response| serde_json::to_string(response).unwrap_or_default();
+        let json = |response: &Response| serde_json::to_string(response).unwrap_or_default();
         let reply = match request {
             Request::Logs { of, .. } => self.backend(|backend| streaming_requests::logs_of(backend, of)),
-            request => self.backend(|backend| backend.ask(request).map(|response| said(&response))),
+            request => self.backend(|backend| backend.ask(request).map(|response| json(&response))),
         };
-        reply.unwrap_or_else(|error| said(&Response::Error(error)))
+        reply.unwrap_or_else(|error| json(&Response::Error(error)))
     }
 
     /// What is found, or why not.
@@ -62,9 +62,9 @@ impl Tables {
         ask: impl FnOnce(&mut ReadOnlyBackend<'_>) -> Result<T, Error>,
     ) -> Result<T, ErrorWire> {
         let (data, began, now) = (&self.data, self.began.wall, Moment::now().wall);
-        let asked = self
+        let answer = self
             .with_reader(|reader| ask(&mut ReadOnlyBackend { reader, is_shared: true, data, began, now }));
-        asked.map_err(|error| match error {
+        answer.map_err(|error| match error {
             Error::Refused(error) => error,
             error => ErrorWire::new(ErrorKind::Temporary, format!("the jobs cannot be read: {error}")),
         })

@@ -133,9 +133,9 @@ mod tests {
         for _ in 0..2 {
             // The second is there still, after SIGKILL.
             session.give_back(&[attempted(2)]);
-            let told = session.unsent.iter().map(|own| (&own.report.end.key, &own.report.end.outcome));
+            let ends = session.unsent.iter().map(|own| (&own.report.end.key, &own.report.end.outcome));
             let expected = [(&attempted(3).0, &Outcome::Succeeded), (&attempted(1).0, &Outcome::Returned)];
-            assert_eq!(told.collect::<Vec<_>>(), expected);
+            assert_eq!(ends.collect::<Vec<_>>(), expected);
         }
     }
 
