@@ -47,7 +47,7 @@ use crate::error::Error;
 pub struct Notice {
     /// The job.
     pub job: String,
-    /// The name of a kind of [`NoticeKind::TOLD`].
+    /// The name of a kind of [`NoticeKind::FOR_PEOPLE`].
     pub kind: String,
     /// The key of the run; of several that were missed the first. Empty for silence.
     pub run: String,
@@ -95,8 +95,8 @@ impl Notify {
         let mut targets = Vec::new();
         for (name, kinds) in &self.targets {
             let entry = catalogue.get(name).ok_or_else(|| Error::NoHandler(name.clone()))?;
-            if let Some(kind) = kinds.iter().find(|kind| !NoticeKind::TOLD.contains(kind)) {
-                let names = NoticeKind::TOLD.map(NoticeKind::name).join(", ");
+            if let Some(kind) = kinds.iter().find(|kind| !NoticeKind::FOR_PEOPLE.contains(kind)) {
+                let names = NoticeKind::FOR_PEOPLE.map(NoticeKind::name).join(", ");
                 let reason = format!("it can be told of {names}; not of {}", kind.name());
                 return Err(Error::Definition { name: name.clone(), reason });
             }

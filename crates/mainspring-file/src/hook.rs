@@ -175,7 +175,7 @@ pub struct JobHook {
 impl Default for JobHook {
     fn default() -> JobHook {
         JobHook {
-            on: NoticeKind::TOLD.to_vec(),
+            on: NoticeKind::FOR_PEOPLE.to_vec(),
             targets: None,
             ping_url: None,
             silent_after: None,

@@ -79,9 +79,9 @@ impl Holder {
     }
 
     /// Whether a submission asks for what this one is: see the [module's table](self).
-    pub fn is_same(&self, asked: &Submission) -> bool {
-        let is_due_then = self.key.is_some() || self.due == asked.due;
-        self.key == asked.key && self.work.as_ref() == Some(&asked.work) && is_due_then
+    pub fn is_same(&self, submission: &Submission) -> bool {
+        let is_due_then = self.key.is_some() || self.due == submission.due;
+        self.key == submission.key && self.work.as_ref() == Some(&submission.work) && is_due_then
     }
 
     /// How it stands, for people: `pending, due ..`, or the state of its run and why.

@@ -221,7 +221,7 @@ pub enum NoticeKind {
 
 impl NoticeKind {
     /// Those that people are told of. The others are for watchdogs, and for who wants each output.
-    pub const TOLD: [NoticeKind; 5] = [
+    pub const FOR_PEOPLE: [NoticeKind; 5] = [
         NoticeKind::Failed,
         NoticeKind::Recovered,
         NoticeKind::Missed,

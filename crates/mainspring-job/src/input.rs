@@ -86,7 +86,7 @@ pub enum Input {
         paused: Option<PauseTerms>,
     },
     /// When a run of a job last succeeded, before [`Input::Begin`]: for those whose hooks tell of silence.
-    Heard {
+    LastSuccess {
         /// Which job.
         job: JobName,
         /// The end of that run.

@@ -246,7 +246,7 @@ impl Planner {
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
             Input::Restore { jobs, former, runs, paused } => self.restore(now, jobs, former, runs, paused),
-            Input::Heard { job, at } => self.silences.hear(&job, at),
+            Input::LastSuccess { job, at } => self.silences.hear(&job, at),
             Input::Worker(event) => self.worker(now, event),
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),

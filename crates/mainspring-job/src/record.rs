@@ -16,14 +16,14 @@ use crate::state::RunState;
 /// ```
 /// use mainspring_job::Pause;
 ///
-/// assert_eq!(Pause::from_name("asked"), Some(Pause::Asked));
+/// assert_eq!(Pause::from_name("asked"), Some(Pause::Manual));
 /// assert_eq!(Pause::Failures.name(), "failures");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pause {
     /// A person paused it.
-    Asked,
+    Manual,
     /// It failed as often in a row as its policy allows.
     Failures,
     /// The server died in its runs [`MAX_CRASHES`](crate::MAX_CRASHES) times in a row.
@@ -34,7 +34,7 @@ impl Pause {
     /// The word in records and documents.
     pub const fn name(self) -> &'static str {
         match self {
-            Pause::Asked => "asked",
+            Pause::Manual => "asked",
             Pause::Failures => "failures",
             Pause::Crashes => "deaths",
         }
@@ -42,7 +42,7 @@ impl Pause {
 
     /// The reason of that name.
     pub fn from_name(name: &str) -> Option<Pause> {
-        [Pause::Asked, Pause::Failures, Pause::Crashes].into_iter().find(|pause| pause.name() == name)
+        [Pause::Manual, Pause::Failures, Pause::Crashes].into_iter().find(|pause| pause.name() == name)
     }
 }
 

@@ -159,9 +159,9 @@ mod tests {
     #[test]
     fn a_refusal_is_found_again_by_its_sentence() {
         for refusal in Refusal::PLAIN {
-            let said = refusal.to_string();
+            let sentence = refusal.to_string();
             let found: Vec<Refusal> =
-                Refusal::PLAIN.into_iter().filter(|other| other.to_string() == said).collect();
+                Refusal::PLAIN.into_iter().filter(|other| other.to_string() == sentence).collect();
             assert_eq!(found, [refusal]);
         }
     }

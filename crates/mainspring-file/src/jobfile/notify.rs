@@ -163,8 +163,8 @@ fn unknown(text: &Text<'_>, names: &[&str]) -> Fault {
 }
 
 fn kind(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<NoticeKind> {
-    let found = NoticeKind::TOLD.into_iter().find(|kind| kind.name() == text.value);
-    faults.expect(found, || unknown(text, &NoticeKind::TOLD.map(NoticeKind::name)))
+    let found = NoticeKind::FOR_PEOPLE.into_iter().find(|kind| kind.name() == text.value);
+    faults.expect(found, || unknown(text, &NoticeKind::FOR_PEOPLE.map(NoticeKind::name)))
 }
 
 fn ping_url(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<PingTarget> {

@@ -233,8 +233,8 @@ impl Planner {
         };
         let is_too_many = before < failures && policies.pause_after.is_some_and(|limit| limit <= failures);
         // One that ends by itself gives way to one that does not.
-        let kept = mark.pause.filter(|_| mark.pause_terms.until.is_none());
-        let pause = match (kept, is_crash_loop) {
+        let lasting = mark.pause.filter(|_| mark.pause_terms.until.is_none());
+        let pause = match (lasting, is_crash_loop) {
             (Some(_), _) => None,
             (None, true) => Some((Pause::Crashes, Note::PausedAfterCrashes(name.clone()))),
             (None, false) => is_too_many.then(|| (Pause::Failures, Note::PausedAfterFailures(name.clone()))),

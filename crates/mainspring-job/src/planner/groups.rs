@@ -81,40 +81,40 @@ impl Groups {
     pub(super) fn define(&mut self, source: &str, groups: Vec<Group>, prune: Prune) {
         let is_other = |(of, _): &(String, Group)| of != source;
         match prune {
-            Prune::Remove => self.defined.values_mut().for_each(|said| said.retain(is_other)),
+            Prune::Remove => self.defined.values_mut().for_each(|definitions| definitions.retain(is_other)),
             Prune::Keep => groups.iter().for_each(|group| {
                 self.defined.entry(group.name.clone()).or_default().retain(is_other);
             }),
         }
         for group in groups {
-            let said = self.defined.entry(group.name.clone()).or_default();
+            let definitions = self.defined.entry(group.name.clone()).or_default();
             let group = (source.to_owned(), group);
-            if !said.contains(&group) {
-                said.push(group);
+            if !definitions.contains(&group) {
+                definitions.push(group);
             }
         }
-        self.defined.retain(|_, said| !said.is_empty());
+        self.defined.retain(|_, definitions| !definitions.is_empty());
         let mut starts = std::mem::take(&mut self.starts);
         for name in self.defined.keys() {
             if let Some(most) = self.most_starts(name) {
-                let mut kept = starts.remove(name).unwrap_or_default();
-                kept.drain(..kept.len().saturating_sub(most));
-                self.starts.insert(name.clone(), kept);
+                let mut recent = starts.remove(name).unwrap_or_default();
+                recent.drain(..recent.len().saturating_sub(most));
+                self.starts.insert(name.clone(), recent);
             }
         }
     }
 
-    fn said(&self, group: &JobName) -> impl Iterator<Item = &Group> {
+    fn definitions_of(&self, group: &JobName) -> impl Iterator<Item = &Group> {
         self.defined.get(group).into_iter().flatten().map(|(_, group)| group)
     }
 
     fn most_starts(&self, group: &JobName) -> Option<usize> {
-        self.said(group).filter_map(|group| group.rate.map(start_count)).max()
+        self.definitions_of(group).filter_map(|group| group.rate.map(start_count)).max()
     }
 
     /// How many of a group may run at once, if that has a limit; at least 1.
     pub(super) fn limit(&self, group: &JobName) -> Option<u32> {
-        self.said(group).filter_map(|group| group.limit).min().map(|limit| limit.max(1))
+        self.definitions_of(group).filter_map(|group| group.limit).min().map(|limit| limit.max(1))
     }
 
     /// The groups that have a limit, each with that.
@@ -137,7 +137,7 @@ impl Groups {
             let by_takeover = self.took_over.map(|began| after(began, rate.period().min(MAX_RATE_REST)));
             by_starts.max(by_takeover)
         };
-        let ends = self.said(group).filter_map(|group| group.rate).map(|rate| (rate, end(rate)));
+        let ends = self.definitions_of(group).filter_map(|group| group.rate).map(|rate| (rate, end(rate)));
         let full = ends.filter_map(|(rate, end)| Some((rate, end?))).filter(|(_, end)| self.now < *end);
         full.max_by_key(|(_, end)| *end)
     }

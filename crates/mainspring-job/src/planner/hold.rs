@@ -25,7 +25,7 @@ pub(super) const MAX_HOLDERS: usize = 4;
 /// ```
 /// use mainspring_job::{Hold, Pause};
 ///
-/// let hold = Hold::Paused { why: Pause::Asked, until: None };
+/// let hold = Hold::Paused { why: Pause::Manual, until: None };
 /// assert_eq!((hold.code(), hold.to_string().as_str()), ("paused", "it is paused"));
 /// assert_eq!(hold.ends(&"backup".parse()?), "`mainspring resume backup`");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -163,7 +163,7 @@ impl Hold {
         match self {
             Hold::Stopping => "stopping",
             Hold::AllPaused { .. } => "all_paused",
-            Hold::Paused { why: Pause::Asked, .. } => "paused",
+            Hold::Paused { why: Pause::Manual, .. } => "paused",
             Hold::Paused { why: Pause::Failures, .. } => "paused_failures",
             Hold::Paused { why: Pause::Crashes, .. } => "paused_crashes",
             Hold::Quarantined { .. } => "quarantined",
@@ -214,7 +214,7 @@ impl fmt::Display for Hold {
         match self {
             Hold::Stopping => f.write_str("the server is stopping"),
             Hold::AllPaused { .. } => f.write_str("everything is paused"),
-            Hold::Paused { why: Pause::Asked, .. } => f.write_str("it is paused"),
+            Hold::Paused { why: Pause::Manual, .. } => f.write_str("it is paused"),
             Hold::Paused { why: Pause::Failures, .. } => {
                 f.write_str("it is paused: it failed too often in a row")
             }

@@ -47,7 +47,7 @@ enum StoreLook {
     #[default]
     Due,
     /// It is asked.
-    Asked,
+    InFlight,
     /// There was one, and no change since.
     Pending,
 }
@@ -115,18 +115,18 @@ impl JobBatches {
             awaited.look == StoreLook::Due && !open.contains_key(*batch)
         };
         let due = awaited.iter_mut().filter(is_due);
-        let asked = due.map(|(batch, awaited)| {
-            awaited.look = StoreLook::Asked;
+        let batches = due.map(|(batch, awaited)| {
+            awaited.look = StoreLook::InFlight;
             batch.clone()
         });
-        asked.collect()
+        batches.collect()
     }
 
     /// The store was asked. Returns what waits no more. An answer that a change has overtaken counts for
     /// nothing.
     pub(super) fn answer(&mut self, batch: &JobName, is_pending: Option<bool>) -> BTreeSet<RunKey> {
         let is_open = self.open.contains_key(batch);
-        let Some(awaited) = self.awaited.get_mut(batch).filter(|it| it.look == StoreLook::Asked) else {
+        let Some(awaited) = self.awaited.get_mut(batch).filter(|it| it.look == StoreLook::InFlight) else {
             return BTreeSet::new();
         };
         match (is_pending, is_open) {

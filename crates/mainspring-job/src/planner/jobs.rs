@@ -87,8 +87,8 @@ impl TrackedJob {
     /// was there before.
     fn lasting_pause(&self) -> Option<Pause> {
         let Mark { pause, pause_terms, failures, crashes, .. } = &self.mark;
-        if *pause != Some(Pause::Asked) || pause_terms.until.is_some() {
-            return pause.filter(|pause| *pause != Pause::Asked);
+        if *pause != Some(Pause::Manual) || pause_terms.until.is_some() {
+            return pause.filter(|pause| *pause != Pause::Manual);
         }
         let limit = self.job.as_ref().and_then(|job| job.work.policies.pause_after);
         let has_failed = limit.is_some_and(|limit| limit <= *failures).then_some(Pause::Failures);
@@ -373,7 +373,7 @@ impl Jobs {
                     tracked.mark.pause = Some(pause);
                     tracked.mark.pause_terms = record::PauseTerms::new(terms.note);
                 }
-                None => (tracked.mark.pause, tracked.mark.pause_terms) = (Some(Pause::Asked), terms),
+                None => (tracked.mark.pause, tracked.mark.pause_terms) = (Some(Pause::Manual), terms),
             }
             true
         })

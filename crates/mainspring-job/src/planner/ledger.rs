@@ -88,7 +88,7 @@ pub(super) struct SubjectAnswer {
     pub(super) subject: Subject,
     pub(super) answer: Answer,
     /// Who asked for it and has no reply, as the answer was not that it is new.
-    pub(super) asked: Option<Ticket>,
+    pub(super) ticket: Option<Ticket>,
 }
 
 #[derive(Debug)]
@@ -194,8 +194,8 @@ impl Ledger {
     }
 
     /// That command was obeyed, or refused: who asked is written with it unless it was.
-    pub(super) fn end_audit(&mut self, asked: Ticket) {
-        if let Some(audit) = self.audit.take().filter(|_| !self.has_refused(asked)) {
+    pub(super) fn end_audit(&mut self, ticket: Ticket) {
+        if let Some(audit) = self.audit.take().filter(|_| !self.has_refused(ticket)) {
             self.record(Operation::Audit(audit));
             let end = self.end();
             if let Some(effect) = self.effects.last_mut() {
@@ -206,9 +206,9 @@ impl Ledger {
     }
 
     /// Whether the last effect is a refusal of this command.
-    fn has_refused(&self, asked: Ticket) -> bool {
+    fn has_refused(&self, command: Ticket) -> bool {
         let last = self.effects.last().map(|effect| &effect.output);
-        matches!(last, Some(Output::Reply { ticket, reply: Reply::Refused(_) }) if *ticket == asked)
+        matches!(last, Some(Output::Reply { ticket, reply: Reply::Refused(_) }) if *ticket == command)
     }
 
     /// The operations that come next: whole units, as many as a batch holds.
@@ -322,8 +322,8 @@ impl Ledger {
         }
         self.holders.clear();
         let found = |(position, subject)| {
-            let asked = unnamed.remove(&position);
-            SubjectAnswer { position, subject, answer: answer_to(position), asked }
+            let ticket = unnamed.remove(&position);
+            SubjectAnswer { position, subject, answer: answer_to(position), ticket }
         };
         sent.subjects.into_iter().map(found).collect()
     }
@@ -339,7 +339,7 @@ fn instead(fallback: Fallback, holder: Option<Holder>) -> Option<Reply> {
     match (fallback, holder) {
         (Fallback::Nothing | Fallback::AnotherName | Fallback::KnownRun(_), _) => None,
         (Fallback::Reply(reply), _) => Some(reply),
-        (Fallback::Duplicate(asked), Some(holder)) if holder.is_same(&asked) => {
+        (Fallback::Duplicate(submission), Some(holder)) if holder.is_same(&submission) => {
             Some(Reply::Duplicate(Box::new(holder)))
         }
         (Fallback::Duplicate(_), Some(holder)) => Some(Reply::Refused(Refusal::Taken(Box::new(holder)))),

@@ -39,7 +39,7 @@ impl Planner {
 
     /// The store knew the name of a run from before the clock was set back: the run gets another. `first` is
     /// the run as it was recorded, and the ticket is that of who asked for it.
-    pub(super) fn name_anew(&mut self, now: Timestamp, first: Run, asked: Option<Ticket>) {
+    pub(super) fn name_anew(&mut self, now: Timestamp, first: Run, ticket: Option<Ticket>) {
         self.numbers.leap(now, first.key.nominal);
         let known = first.key.clone();
         let job = self.jobs.definition(&known.job).map(Arc::clone);
@@ -49,7 +49,7 @@ impl Planner {
             let key = self.new_key(now, &known.job, first.worker);
             self.plan_run(now, &job, key.clone(), (first.cause, due), first.worker);
             self.promote(&known.job);
-            if let Some(ticket) = asked {
+            if let Some(ticket) = ticket {
                 self.reply_when_new(ticket, key, Fallback::AnotherName);
             }
             return;
@@ -61,12 +61,12 @@ impl Planner {
             self.record_run(Run { key, ..first });
         }
         // It was removed or cancelled while its record was on its way.
-        self.refuse(asked, Refusal::NoSuchRun);
+        self.refuse(ticket, Refusal::NoSuchRun);
     }
 
     /// Tells who asked for a run that there is none.
-    pub(super) fn refuse(&mut self, asked: Option<Ticket>, refusal: Refusal) {
-        if let Some(ticket) = asked {
+    pub(super) fn refuse(&mut self, ticket: Option<Ticket>, refusal: Refusal) {
+        if let Some(ticket) = ticket {
             self.ledger.perform(Output::Reply { ticket, reply: Reply::Refused(refusal) });
         }
     }

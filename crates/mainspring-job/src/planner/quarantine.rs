@@ -140,8 +140,8 @@ impl Quarantine {
 
     /// The latest time at which the last owner is known to have lived.
     pub(super) fn owner_lived_until(&self, now: Timestamp) -> Timestamp {
-        let heard = self.silent.and_then(|silent| now.checked_sub(silent).ok());
-        heard.map_or(self.lived_until, |heard| heard.max(self.lived_until))
+        let last_contact = self.silent.and_then(|silent| now.checked_sub(silent).ok());
+        last_contact.map_or(self.lived_until, |contact| contact.max(self.lived_until))
     }
 
     /// A worker that ran these ended in this way, or the last owner with all that ran at it, and is known to

@@ -15,19 +15,19 @@ use crate::name::JobName;
 #[derive(Debug, Default)]
 pub(super) struct Silences {
     /// When a run last succeeded, or from when on the job is known.
-    heard: BTreeMap<JobName, Timestamp>,
+    last_successes: BTreeMap<JobName, Timestamp>,
     entries: BTreeMap<JobName, Entry>,
 }
 
 impl Silences {
     /// A run of a job has succeeded.
     pub(super) fn hear(&mut self, name: &JobName, at: Timestamp) {
-        self.heard.insert(name.clone(), at);
+        self.last_successes.insert(name.clone(), at);
     }
 
     /// Since when a job is silent.
     pub(super) fn since(&self, name: &JobName) -> Option<Timestamp> {
-        self.heard.get(name).copied()
+        self.last_successes.get(name).copied()
     }
 
     /// Puts the moment in the schedule queue at which a job has been silent for too long, instead of the one
@@ -43,7 +43,7 @@ impl Silences {
             schedule.cancel(entry);
         }
         let Some(most) = most else { return };
-        let since = *self.heard.entry(name.clone()).or_insert(now);
+        let since = *self.last_successes.entry(name.clone()).or_insert(now);
         if let Ok(at) = since.checked_add(most) {
             self.entries.insert(name.clone(), schedule.add(at, Item::Silence(name.clone())));
         }
@@ -58,7 +58,7 @@ impl Silences {
     pub(super) fn check(&self, schedule: &ScheduleQueue) {
         for (name, entry) in &self.entries {
             assert!(schedule.holds(*entry), "the silence of {name} is on the schedule");
-            assert!(self.heard.contains_key(name), "the silence of {name} began at a time");
+            assert!(self.last_successes.contains_key(name), "the silence of {name} began at a time");
         }
     }
 }

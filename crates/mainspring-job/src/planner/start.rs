@@ -91,12 +91,12 @@ impl Planner {
         answers: &[Answer],
         outputs: &mut Vec<Output>,
     ) {
-        for SubjectAnswer { position, subject, answer, asked } in
+        for SubjectAnswer { position, subject, answer, ticket } in
             self.ledger.committed(number, answers, outputs)
         {
             let subject = match subject {
                 Subject::Numbered(run) if matches!(answer, Answer::Duplicate(_)) => {
-                    self.name_anew(now, *run, asked);
+                    self.name_anew(now, *run, ticket);
                     continue;
                 }
                 Subject::Numbered(run) => Subject::Run(run.key),
@@ -113,7 +113,7 @@ impl Planner {
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
                     // It is not recorded, so it is not run.
-                    self.refuse(asked, Refusal::NoSuchJob);
+                    self.refuse(ticket, Refusal::NoSuchJob);
                 }
                 (Subject::Run(key), Answer::New) => {
                     self.runs.confirm(now, &key, position, &mut self.schedule_queue);

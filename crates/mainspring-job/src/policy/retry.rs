@@ -211,9 +211,9 @@ mod tests {
         assert!(usual.follows(3, RunState::Failed));
         assert!(!usual.follows(4, RunState::Failed));
         assert!(!usual.follows(1, RunState::Abandoned));
-        let asked: Retry = "3,on=abandoned".parse().unwrap();
-        assert!(asked.follows(1, RunState::Abandoned));
-        assert!(!asked.follows(1, RunState::TimedOut));
-        assert!(!asked.follows(1, RunState::Cancelled));
+        let retry: Retry = "3,on=abandoned".parse().unwrap();
+        assert!(retry.follows(1, RunState::Abandoned));
+        assert!(!retry.follows(1, RunState::TimedOut));
+        assert!(!retry.follows(1, RunState::Cancelled));
     }
 }

@@ -287,8 +287,8 @@ impl MemoryStore {
     fn mark(&mut self, mark: &Mark) -> Answer {
         let Some(record) = self.jobs.get_mut(&mark.job) else { return Answer::Missing };
         let is_other = record.mark.timetable != mark.timetable;
-        let kept = if is_other { Timestamp::MIN } else { record.mark.watermark };
-        record.mark = Mark { watermark: kept.max(mark.watermark), ..mark.clone() };
+        let watermark = if is_other { Timestamp::MIN } else { record.mark.watermark };
+        record.mark = Mark { watermark: watermark.max(mark.watermark), ..mark.clone() };
         Answer::New
     }
 

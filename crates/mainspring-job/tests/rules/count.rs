@@ -24,8 +24,8 @@ fn an_occurrence_that_is_skipped_does_not_count() {
     shell.live("2026-01-01T10:10:30Z");
     assert_eq!(shell.states("j"), "succeeded skipped_overlap skipped_overlap running");
     assert_eq!(runs_counted(&shell), 2);
-    let kept = shell.store.jobs().unwrap().0.remove(0).mark;
-    assert_eq!(kept.runs, 2, "the store knows it too");
+    let mark = shell.store.jobs().unwrap().0.remove(0).mark;
+    assert_eq!(mark.runs, 2, "the store knows it too");
     assert!(shell.planner.next_due().is_none_or(|due| shell.now < due), "it is done");
 }
 

@@ -38,7 +38,7 @@ fn hooked(text: &str, expression: &str, policies: &str) -> Job {
 }
 
 /// What was submitted since the last time, as its action says.
-fn told(shell: &mut Shell) -> Vec<String> {
+fn notices(shell: &mut Shell) -> Vec<String> {
     let submitted = shell.operations.drain(..).filter_map(|operation| match operation {
         Operation::Submit(once) => Some(once.work.action.body().to_owned()),
         _ => None,
@@ -51,24 +51,24 @@ fn what_happens_is_told_in_the_batch_that_records_it() {
     let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "*/10 * * * *", "")]);
     shell.operations.clear();
     shell.live("2026-01-01T01:00:00Z");
-    assert_eq!(told(&mut shell), ["started j 1"]);
+    assert_eq!(notices(&mut shell), ["started j 1"]);
     shell.batch_sizes.clear();
     shell.end(0, failed());
     assert_eq!(shell.batch_sizes.len(), 1);
-    assert_eq!(told(&mut shell), ["ended j 1", "failed j 1"]);
+    assert_eq!(notices(&mut shell), ["ended j 1", "failed j 1"]);
     // Of failures in a row the first, the second and the fourth.
     for (minute, expected) in [(10, 2), (20, 1), (30, 2)] {
         shell.live(&format!("2026-01-01T01:{minute}:00Z"));
-        told(&mut shell);
+        notices(&mut shell);
         let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
         shell.end(last, failed());
-        assert_eq!(told(&mut shell).len(), expected, "{minute}");
+        assert_eq!(notices(&mut shell).len(), expected, "{minute}");
     }
     shell.live("2026-01-01T01:40:00Z");
-    told(&mut shell);
+    notices(&mut shell);
     let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
     shell.end(last, Outcome::Succeeded);
-    assert_eq!(told(&mut shell), ["ended j 1", "recovered j 1"]);
+    assert_eq!(notices(&mut shell), ["ended j 1", "recovered j 1"]);
 }
 
 #[test]
@@ -76,24 +76,24 @@ fn a_run_that_waits_five_minutes_for_what_no_worker_has_is_told_once() {
     let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "0 * * * *", "on=gpu")]);
     shell.operations.clear();
     shell.live("2026-01-01T01:04:59Z");
-    assert_eq!(told(&mut shell), [] as [&str; 0]);
+    assert_eq!(notices(&mut shell), [] as [&str; 0]);
     shell.live("2026-01-01T01:05:00Z");
-    assert_eq!(told(&mut shell), ["unserved j 1"]);
+    assert_eq!(notices(&mut shell), ["unserved j 1"]);
     shell.live("2026-01-01T01:20:00Z");
-    assert_eq!(told(&mut shell), [] as [&str; 0]);
+    assert_eq!(notices(&mut shell), [] as [&str; 0]);
     let worker = Worker::new(WorkerId(9), "w", 9).with_label("process".parse().unwrap(), 0);
     let worker = worker.with_label("gpu".parse().unwrap(), 0);
     shell.tell(Input::Worker(WorkerEvent::Present(worker)));
     let key = shell.started.last().unwrap().key.clone();
     shell.tell(Input::Ended(AttemptEnd::new(key, 1, Outcome::Succeeded)));
     shell.tell(Input::Worker(WorkerEvent::Gone { id: WorkerId(9), how: Takeover::Clean, silent: None }));
-    assert_eq!(told(&mut shell), ["started j 1", "ended j 1"]);
+    assert_eq!(notices(&mut shell), ["started j 1", "ended j 1"]);
     // It is gone, and another wait begins.
     shell.command(Command::Trigger(RunRequest::new(name("j"))));
     shell.live("2026-01-01T01:24:59Z");
-    assert_eq!(told(&mut shell), [] as [&str; 0]);
+    assert_eq!(notices(&mut shell), [] as [&str; 0]);
     shell.live("2026-01-01T01:25:00Z");
-    assert_eq!(told(&mut shell), ["unserved j 1"]);
+    assert_eq!(notices(&mut shell), ["unserved j 1"]);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_job_is_not_told_of_a_one_shot_job_that_had_its_name_before() {
         shell.apply(vec![hooked("j", "0 12 * * *", "")]);
         shell.operations.clear();
         passes(&mut shell, "2026-01-01T01:10:00Z");
-        assert_eq!(told(&mut shell), [] as [&str; 0], "{policies}");
+        assert_eq!(notices(&mut shell), [] as [&str; 0], "{policies}");
         assert!(shell.started.is_empty());
     }
 }
@@ -120,7 +120,7 @@ fn a_start_is_told_once_for_all_attempts_of_a_run() {
     shell.end(0, failed());
     shell.live("2026-01-01T01:01:00Z");
     assert_eq!(shell.started.iter().filter(|start| start.key.job == name("j")).count(), 2);
-    assert_eq!(told(&mut shell), ["started j 1"]);
+    assert_eq!(notices(&mut shell), ["started j 1"]);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn what_was_missed_is_told_once_for_each_record() {
     shell.operations.clear();
     shell.wake("2026-01-01T04:30:00Z");
     let missed: Vec<String> =
-        told(&mut shell).into_iter().filter(|text| text.starts_with("missed")).collect();
+        notices(&mut shell).into_iter().filter(|text| text.starts_with("missed")).collect();
     assert_eq!(missed, ["missed j 4"]);
 }
 
@@ -138,16 +138,16 @@ fn silence_is_told_while_nothing_runs_and_not_again_by_the_next_server() {
     let mut shell = Shell::new("2026-01-01T00:00:30Z", vec![hooked("j", "0 0 1 1 *", "")]);
     shell.operations.clear();
     shell.live("2026-01-01T00:59:00Z");
-    assert_eq!(told(&mut shell), [] as [String; 0]);
+    assert_eq!(notices(&mut shell), [] as [String; 0]);
     shell.live("2026-01-01T05:00:00Z");
-    assert_eq!(told(&mut shell), ["silent j 1"]);
+    assert_eq!(notices(&mut shell), ["silent j 1"]);
     // A success ends it, and another hour begins.
     shell.command(Command::Trigger(RunRequest::new(name("j"))));
     let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
     shell.end(last, Outcome::Succeeded);
-    told(&mut shell);
+    notices(&mut shell);
     shell.live("2026-01-01T06:00:00Z");
-    assert_eq!(told(&mut shell), ["silent j 1"]);
+    assert_eq!(notices(&mut shell), ["silent j 1"]);
 }
 
 #[test]
@@ -155,12 +155,12 @@ fn of_a_storm_ten_are_told_one_by_one_and_one_says_that_there_are_more() {
     let jobs = (0..30).map(|index| hooked(&format!("j{index}"), "0 1 * * *", "overlap=allow")).collect();
     let mut shell = Shell::new("2026-01-01T00:59:30Z", jobs);
     shell.live("2026-01-01T01:00:00Z");
-    told(&mut shell);
+    notices(&mut shell);
     for index in 0..30 {
         shell.end(index, failed());
     }
-    let told = told(&mut shell);
-    assert_eq!(told.iter().filter(|text| !text.starts_with("more")).count(), 10, "{told:?}");
+    let notices = notices(&mut shell);
+    assert_eq!(notices.iter().filter(|text| !text.starts_with("more")).count(), 10, "{notices:?}");
     let names = shell.store.load(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1_000).unwrap();
     let more = names.iter().filter(|once| once.name.as_str().starts_with("notify:more:")).count();
     assert_eq!(more, 1, "the others are that one");

@@ -74,11 +74,11 @@ fn is_done_once(shell: &mut Shell, earlier: OnceId) {
     // The loop takes what is due about now for due by its own clock: the id says when it is.
     let mut submission = Submission::new(earlier.due - std::time::Duration::from_millis(1), work(""));
     submission.earlier = Some(earlier);
-    let asked = Command::Submit(submission);
+    let command = Command::Submit(submission);
     let expected = Reply::Submitted { id: earlier, name: earlier.name() };
-    assert_eq!(shell.command(asked.clone()), expected);
+    assert_eq!(shell.command(command.clone()), expected);
     shell.live("2026-01-01T00:00:11Z");
-    assert!(!matches!(shell.command(asked), Reply::Submitted { .. }), "it is there");
+    assert!(!matches!(shell.command(command), Reply::Submitted { .. }), "it is there");
     shell.live("2026-01-01T00:00:12Z");
     assert_eq!(shell.started.len(), started_count + 1);
 }

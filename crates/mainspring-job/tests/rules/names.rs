@@ -158,13 +158,13 @@ fn a_run_with_a_key_is_told_by_its_own_name_however_the_clock_was_set() {
         for round in 0..12 {
             shell.now = at(["2026-01-01T00:30:00Z", "2026-01-01T00:30:05Z"][round % 2]);
             shell.boot();
-            let asked = || RunRequest::new(name("hand")).with_key(format!("ticket {round}"));
-            let Reply::Planned { key } = shell.command(Command::Trigger(asked())) else {
+            let request = || RunRequest::new(name("hand")).with_key(format!("ticket {round}"));
+            let Reply::Planned { key } = shell.command(Command::Trigger(request())) else {
                 panic!("{round}: {:?}", shell.replies)
             };
             assert!(known.insert(key.clone()), "{round}: {key} is the name of another run");
             assert_eq!(shell.started.last().map(|start| &start.key), Some(&key), "it is what starts");
-            let Reply::Duplicate(holder) = shell.command(Command::Trigger(asked())) else {
+            let Reply::Duplicate(holder) = shell.command(Command::Trigger(request())) else {
                 panic!("{round}: the key is known")
             };
             assert_eq!((holder.due, holder.key.is_some()), (key.nominal, true));
@@ -183,14 +183,14 @@ fn a_run_with_a_key_is_refused_while_a_one_shot_job_has_the_name_of_its_job() {
     let submission = Submission::new(due, work("")).with_name(name("late"));
     assert!(matches!(shell.command(Command::Submit(submission)), Reply::Submitted { .. }));
     shell.apply(vec![job("late", "0 1 1 1 *", "")]);
-    let asked = || Command::Trigger(RunRequest::new(name("late")).with_key("ticket 7"));
-    let Reply::Refused(Refusal::Taken(holder)) = shell.command(asked()) else {
+    let command = || Command::Trigger(RunRequest::new(name("late")).with_key("ticket 7"));
+    let Reply::Refused(Refusal::Taken(holder)) = shell.command(command()) else {
         panic!("{:?}", shell.replies)
     };
     assert_eq!((holder.due, holder.state), (due, None));
     assert!(shell.started.is_empty());
     shell.live("2026-01-01T00:41:00Z");
-    assert!(matches!(shell.command(asked()), Reply::Planned { .. }), "it has fired");
+    assert!(matches!(shell.command(command()), Reply::Planned { .. }), "it has fired");
 }
 
 #[test]
@@ -207,12 +207,12 @@ fn a_submission_whose_place_another_has_is_refused_and_told_by_what() {
         Submission::new(due, work("")).with_name(name("tea")),
         Submission::new(due, work("")).with_name(name("tea")).with_key("another"),
     ];
-    let told = |shell: &mut Shell, asked: &Submission| match shell.command(Command::Submit(asked.clone())) {
+    let text = |shell: &mut Shell, case: &Submission| match shell.command(Command::Submit(case.clone())) {
         Reply::Refused(Refusal::Taken(holder)) => holder.to_string(),
-        reply => panic!("{asked:?}: {reply:?}"),
+        reply => panic!("{case:?}: {reply:?}"),
     };
-    for asked in &refused {
-        assert_eq!(told(&mut shell, asked), "`tea` with the key `k` is pending, due 2026-01-01T00:10:00Z");
+    for case in &refused {
+        assert_eq!(text(&mut shell, case), "`tea` with the key `k` is pending, due 2026-01-01T00:10:00Z");
     }
     // The same again is done, at another time and under another name too.
     let again = Submission::new(at("2026-01-01T09:00:00Z"), work("")).with_name(name("cup")).with_key("k");
@@ -221,7 +221,7 @@ fn a_submission_whose_place_another_has_is_refused_and_told_by_what() {
     );
     // One that was withdrawn keeps its key, and not its name.
     shell.command(Command::Withdraw(id));
-    assert_eq!(told(&mut shell, &refused[0]), "`tea` with the key `k` is cancelled (it was withdrawn)");
+    assert_eq!(text(&mut shell, &refused[0]), "`tea` with the key `k` is cancelled (it was withdrawn)");
     let Reply::Duplicate(holder) = shell.command(Command::Submit(first)) else { panic!("it is the same") };
     assert_eq!(holder.state, Some(RunState::Cancelled));
     let later = Submission::new(at("2026-01-01T00:20:00Z"), work("")).with_name(name("tea"));

@@ -28,7 +28,7 @@ fn submit(shell: &mut Shell, named: &str, due: &str, group: Option<&str>, polici
 }
 
 /// The codes of its reasons, and the sentence of the last.
-fn told(shell: &mut Shell, key: &RunKey) -> (String, String) {
+fn reasons(shell: &mut Shell, key: &RunKey) -> (String, String) {
     let holds = shell.run_holds(key);
     let codes: Vec<&str> = holds.iter().map(Hold::code).collect();
     (codes.join(" "), holds.last().map(ToString::to_string).unwrap_or_default())
@@ -43,32 +43,32 @@ fn end(shell: &mut Shell, key: &RunKey) {
 fn a_one_shot_job_says_for_which_place_worker_batch_or_run_it_waits() {
     let mut shell = shell();
     let first = submit(&mut shell, "first", NOW, Some("bank"), "batch=b");
-    assert_eq!(told(&mut shell, &first), Default::default(), "it runs");
+    assert_eq!(reasons(&mut shell, &first), Default::default(), "it runs");
     let full = submit(&mut shell, "full", NOW, Some("bank"), "");
     let sentence =
         format!("{full} is due and waits for a place of group bank, whose limit is 1: {first} has it");
-    assert_eq!(told(&mut shell, &full), ("group_full".to_owned(), sentence));
+    assert_eq!(reasons(&mut shell, &full), ("group_full".to_owned(), sentence));
     let unserved = submit(&mut shell, "unserved", NOW, None, "on=gpu");
     let sentence = format!("{unserved} is due, and no server has gpu");
-    assert_eq!(told(&mut shell, &unserved), ("unserved".to_owned(), sentence));
+    assert_eq!(reasons(&mut shell, &unserved), ("unserved".to_owned(), sentence));
     shell.command(Command::Cancel(unserved));
     let batch = submit(&mut shell, "batch", NOW, None, "after-batch=b");
     let sentence = format!("{batch} is due, and something of batch b waits or runs");
-    assert_eq!(told(&mut shell, &batch), ("after_batch".to_owned(), sentence));
+    assert_eq!(reasons(&mut shell, &batch), ("after_batch".to_owned(), sentence));
     shell.command(Command::Cancel(batch));
     // A later one of its name waits for its end.
     let again = submit(&mut shell, "first", "2026-01-02T00:00:00.5Z", None, "overlap=queue-one");
     shell.live("2026-01-02T00:00:01Z");
-    assert_eq!(told(&mut shell, &again), ("running".to_owned(), format!("{first} is running")));
+    assert_eq!(reasons(&mut shell, &again), ("running".to_owned(), format!("{first} is running")));
     shell.command(Command::Cancel(again));
     let second = submit(&mut shell, "second", NOW, None, "");
     let third = submit(&mut shell, "third", NOW, None, "");
     let sentence = format!("{third} is due and waits for a place of the server, which runs 2 at once");
-    assert_eq!(told(&mut shell, &third), ("server_full".to_owned(), sentence));
+    assert_eq!(reasons(&mut shell, &third), ("server_full".to_owned(), sentence));
     end(&mut shell, &second);
-    assert_eq!(told(&mut shell, &third), Default::default(), "it runs");
+    assert_eq!(reasons(&mut shell, &third), Default::default(), "it runs");
     end(&mut shell, &first);
-    assert_eq!(told(&mut shell, &full), Default::default(), "it runs");
+    assert_eq!(reasons(&mut shell, &full), Default::default(), "it runs");
 }
 
 #[test]
@@ -78,13 +78,13 @@ fn a_one_shot_job_says_when_the_rate_of_its_group_lets_it_start() {
     shell.live("2026-01-02T00:01:00Z");
     let first = submit(&mut shell, "first", NOW, Some("rated"), "");
     let second = submit(&mut shell, "second", NOW, Some("rated"), "");
-    assert_eq!(told(&mut shell, &second).0, "group_full");
+    assert_eq!(reasons(&mut shell, &second).0, "group_full");
     end(&mut shell, &first);
-    assert_eq!(told(&mut shell, &second).0, "group_rate");
+    assert_eq!(reasons(&mut shell, &second).0, "group_rate");
     let ends = shell.run_holds(&second)[0].ends(&second.job);
     assert_eq!(ends, format!("2026-01-02T00:01:10Z, or `mainspring cancel {second}`"));
     shell.live("2026-01-02T00:01:10Z");
-    assert_eq!(told(&mut shell, &second), Default::default(), "it runs");
+    assert_eq!(reasons(&mut shell, &second), Default::default(), "it runs");
 }
 
 #[test]
@@ -96,15 +96,15 @@ fn a_one_shot_job_says_that_everything_is_paused_and_that_there_is_no_room() {
         (0..2).map(|at| submit(&mut shell, &format!("w{at}"), NOW, None, "on=gpu")).collect();
     assert_eq!(shell.planner.pending_holds(), []);
     shell.command(Command::Pause(Scope::All, PauseTerms::default()));
-    assert_eq!(told(&mut shell, &retried).0, "all_paused", "it waits for its time");
-    assert_eq!(told(&mut shell, &waiting[0]).0, "all_paused unserved");
+    assert_eq!(reasons(&mut shell, &retried).0, "all_paused", "it waits for its time");
+    assert_eq!(reasons(&mut shell, &waiting[0]).0, "all_paused unserved");
     let pending = submit(&mut shell, "pending", NOW, None, "on=gpu");
     assert!(shell.planner.run(&pending).is_none(), "nothing fires");
     assert_eq!(shell.planner.pending_holds(), [Hold::AllPaused { until: None }]);
     shell.command(Command::Resume(Scope::All));
     shell.tell(Input::Tick);
-    assert_eq!(told(&mut shell, &retried), Default::default(), "it is tried again when it is due");
-    assert_eq!(told(&mut shell, &pending).0, "unserved");
+    assert_eq!(reasons(&mut shell, &retried), Default::default(), "it is tried again when it is due");
+    assert_eq!(reasons(&mut shell, &pending).0, "unserved");
     submit(&mut shell, "last", NOW, None, "");
     assert_eq!(shell.planner.pending_holds(), [Hold::NoRoom]);
     shell.tell(Input::Stop);
@@ -121,6 +121,6 @@ fn a_one_shot_job_in_quarantine_says_how_often_its_server_died() {
         let holds = shell.run_holds(&key);
         assert_eq!(holds, [Hold::Quarantined { crashes }], "it waits for its next attempt");
         shell.live(&(shell.now + SignedDuration::from_secs(5)).to_string());
-        assert_eq!(told(&mut shell, &key), Default::default(), "it runs");
+        assert_eq!(reasons(&mut shell, &key), Default::default(), "it runs");
     }
 }

@@ -112,21 +112,21 @@ fn a_pause_for_a_while_ends_by_itself_also_after_a_restart() {
             if restarts {
                 shell.live("2026-01-01T02:00:00Z");
                 shell.boot();
-                let kept = match &scope {
+                let restored = match &scope {
                     Scope::All => shell.planner.pause_terms().cloned(),
                     _ => shell.planner.jobs().next().map(|(_, mark)| mark.pause_terms.clone()),
                 };
-                assert_eq!(kept, Some(terms));
+                assert_eq!(restored, Some(terms));
             }
             shell.live("2026-01-01T03:29:59Z");
             assert!(shell.started.is_empty(), "{scope:?} {restarts}");
             shell.live("2026-01-01T03:30:00Z");
             assert!(!shell.planner.is_paused() && !paused(&shell));
-            let said = match &scope {
+            let expected = match &scope {
                 Scope::All => Note::AllPauseOver,
                 _ => Note::PauseOver(name("j")),
             };
-            assert_eq!(shell.notes.iter().filter(|note| **note == said).count(), 1, "{:?}", shell.notes);
+            assert_eq!(shell.notes.iter().filter(|note| **note == expected).count(), 1, "{:?}", shell.notes);
             let skipped = shell.runs("j").pop().unwrap();
             assert_eq!(
                 (skipped.state, skipped.span.map(|span| span.count)),
@@ -192,8 +192,8 @@ fn failures_behind_a_pause_without_an_end_outlast_one_with_an_end() {
     let scope = Scope::Job(name("j"));
     shell.command(Command::Pause(scope.clone(), PauseTerms::new("new disk")));
     shell.end(0, failed());
-    let asked = |shell: &Shell| shell.planner.jobs().next().unwrap().1.pause;
-    assert_eq!(asked(&shell), Some(mainspring_job::Pause::Asked), "it rests already");
+    let pause_of = |shell: &Shell| shell.planner.jobs().next().unwrap().1.pause;
+    assert_eq!(pause_of(&shell), Some(mainspring_job::Pause::Manual), "it rests already");
     let until = PauseTerms::new("an hour").until("2026-01-01T02:30:00Z".parse().unwrap());
     shell.command(Command::Pause(scope.clone(), until));
     shell.live("2026-01-01T05:00:00Z");

@@ -12,9 +12,9 @@ use crate::replay;
 const SLACK: usize = 15;
 
 /// A server starts, its job runs so many times and ends, and it dies.
-fn life(shell: &mut Shell, job: &str, run_count: usize) {
+fn life(shell: &mut Shell, job: &str, count: usize) {
     shell.boot();
-    for _ in 0..run_count {
+    for _ in 0..count {
         shell.now += SignedDuration::from_secs(1);
         let Reply::Planned { key } = shell.command(Command::Trigger(RunRequest::new(name(job)))) else {
             panic!("it is there")
@@ -80,7 +80,7 @@ fn one_shot_jobs_of_many_short_lives_are_pruned_together() {
 }
 
 /// The row of a document that begins so, with its other column; `None` where the documents are not there.
-fn said(document: &str, first: &str) -> Option<String> {
+fn second_column(document: &str, first: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document);
     let text = fs::read_to_string(path).ok()?;
     let row = text
@@ -92,27 +92,27 @@ fn said(document: &str, first: &str) -> Option<String> {
 
 #[test]
 fn a_one_shot_job_and_its_key_are_kept_as_long_as_the_reference_says() {
-    let kept = Limits::default().once_retention;
-    let days = kept.days;
-    assert_eq!((kept.keep, days), (10_000, Retention::default().days));
+    let retention = Limits::default().once_retention;
+    let days = retention.days;
+    assert_eq!((retention.keep, days), (10_000, Retention::default().days));
     let wanted = format!("the newest 10,000 of all together, none older than {days} days");
     let document = "reference/limits.md";
-    let Some(found) = said(document, "| history of one-shot jobs, and with it their keys |") else {
+    let Some(found) = second_column(document, "| history of one-shot jobs, and with it their keys |") else {
         return;
     };
     assert!(found.starts_with(&wanted), "{document}: {found}");
     let mut shell = Shell::new("2026-01-01T00:30:00Z", Vec::new());
-    let asked = |shell: &mut Shell| {
+    let submit = |shell: &mut Shell| {
         let submission = Submission::new(shell.now, work("")).with_key("welcome 17");
         shell.command(Command::Submit(submission))
     };
-    assert!(matches!(asked(&mut shell), Reply::Submitted { .. }));
+    assert!(matches!(submit(&mut shell), Reply::Submitted { .. }));
     shell.tell(Input::Tick);
     shell.end(0, Outcome::Succeeded);
     for (age, is_known) in [(i64::from(days) - 1, true), (i64::from(days) + 1, false)] {
         shell.now = at("2026-01-01T00:30:00Z") + SignedDuration::from_hours(24 * age);
         shell.boot();
-        assert_eq!(matches!(asked(&mut shell), Reply::Duplicate(_)), is_known, "after {age} days");
+        assert_eq!(matches!(submit(&mut shell), Reply::Duplicate(_)), is_known, "after {age} days");
     }
 }
 
@@ -126,11 +126,11 @@ fn a_job_whose_definition_is_not_there_keeps_its_history() {
         shell.now += SignedDuration::from_hours(24 * 200);
         shell.boot();
     }
-    let kept = |shell: &mut Shell| shell.runs("j").iter().filter(|run| run.cause == Cause::Request).count();
-    assert_eq!(kept(&mut shell), 300);
+    let count = |shell: &mut Shell| shell.runs("j").iter().filter(|run| run.cause == Cause::Request).count();
+    assert_eq!(count(&mut shell), 300);
     shell.jobs = jobs;
     shell.boot();
-    assert_eq!(kept(&mut shell), 300);
+    assert_eq!(count(&mut shell), 300);
 }
 
 #[test]

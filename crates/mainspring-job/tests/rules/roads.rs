@@ -102,7 +102,7 @@ fn prepare(shell: &mut Shell, road: Road) {
 /// Takes the road, up to the moment at which its run is due. Tells which run it is.
 fn take(shell: &mut Shell, road: Road) -> RunKey {
     let later = shell.now + SignedDuration::from_mins(45);
-    let asked = RunRequest::new(name("j"));
+    let request = RunRequest::new(name("j"));
     let planned = |reply: Reply| match reply {
         Reply::Planned { key } => key,
         other => panic!("{other:?}"),
@@ -116,14 +116,14 @@ fn take(shell: &mut Shell, road: Road) -> RunKey {
             shell.wake("2026-01-01T01:10:00Z");
             RunKey::new(name("j"), at(DUE))
         }
-        Road::Run => planned(shell.command(Command::Trigger(asked))),
+        Road::Run => planned(shell.command(Command::Trigger(request))),
         Road::RunAt | Road::RunAtKeyed => {
             // Not at the time that the timetable names.
             shell.wake("2026-01-01T00:30:01Z");
             let later = later.min(at("2026-01-01T00:50:00Z"));
-            let mut asked = asked.at(later);
-            asked.key = (road == Road::RunAtKeyed).then(|| "one".to_owned());
-            let key = planned(shell.command(Command::Trigger(asked)));
+            let mut request = request.at(later);
+            request.key = (road == Road::RunAtKeyed).then(|| "one".to_owned());
+            let key = planned(shell.command(Command::Trigger(request)));
             assert_eq!(shell.planner.run(&key).unwrap().state, RunState::Scheduled);
             shell.live(&later.to_string());
             key
@@ -332,10 +332,10 @@ fn a_run_for_a_later_time_survives_a_restart_and_never_starts_early() {
 #[test]
 fn a_run_for_a_later_time_is_cancelled_alone_and_with_its_job() {
     let mut shell = shell("", 0);
-    let asked = RunRequest::new(name("j")).at(at("2026-01-01T00:45:00Z"));
+    let request = RunRequest::new(name("j")).at(at("2026-01-01T00:45:00Z"));
     let mut keys = Vec::new();
     for _ in 0..2 {
-        let Reply::Planned { key } = shell.command(Command::Trigger(asked.clone())) else {
+        let Reply::Planned { key } = shell.command(Command::Trigger(request.clone())) else {
             panic!("it is new")
         };
         keys.push(key);
@@ -357,20 +357,20 @@ fn a_run_for_a_later_time_is_cancelled_alone_and_with_its_job() {
 #[test]
 fn a_key_is_that_of_one_run_of_a_job_as_long_as_the_run_is_kept() {
     let mut shell = shell("retention=keep=1,days=1", 0);
-    let asked = |job: &str| RunRequest::new(name(job)).with_key("ticket 7");
-    let Reply::Planned { key } = shell.command(Command::Trigger(asked("j"))) else { panic!("it is new") };
+    let request = |job: &str| RunRequest::new(name(job)).with_key("ticket 7");
+    let Reply::Planned { key } = shell.command(Command::Trigger(request("j"))) else { panic!("it is new") };
     let id_of = |reply: Reply| match reply {
         Reply::Duplicate(holder) => holder.due,
         other => panic!("{other:?}"),
     };
-    assert_eq!(id_of(shell.command(Command::Trigger(asked("j")))), key.nominal, "while it runs");
+    assert_eq!(id_of(shell.command(Command::Trigger(request("j")))), key.nominal, "while it runs");
     shell.end(0, Outcome::Succeeded);
     shell.boot();
-    let later = asked("j").at(at("2026-01-01T00:45:00Z"));
+    let later = request("j").at(at("2026-01-01T00:45:00Z"));
     assert_eq!(id_of(shell.command(Command::Trigger(later))), key.nominal, "and whatever the time");
     assert_eq!((shell.runs("j").len(), start_count(&shell)), (1, 1));
     // That of another job, and of a one-shot job, are others.
-    assert!(matches!(shell.command(Command::Trigger(asked("rival"))), Reply::Planned { .. }));
+    assert!(matches!(shell.command(Command::Trigger(request("rival"))), Reply::Planned { .. }));
     let rival = last_start(&shell, "rival");
     shell.end(rival, Outcome::Succeeded);
     let submission = Submission::new(at("2026-01-01T09:00:00Z"), work("")).with_key("ticket 7");
@@ -381,20 +381,20 @@ fn a_key_is_that_of_one_run_of_a_job_as_long_as_the_run_is_kept() {
         shell.end(index, Outcome::Succeeded);
     }
     assert!(shell.runs("j").iter().all(|run| run.key != key), "it is dropped");
-    assert!(matches!(shell.command(Command::Trigger(asked("j"))), Reply::Planned { .. }));
+    assert!(matches!(shell.command(Command::Trigger(request("j"))), Reply::Planned { .. }));
 }
 
 #[test]
 fn so_many_runs_of_a_job_wait_for_later_times_and_one_more_is_refused() {
     let mut shell = shell("", 0);
-    let asked = RunRequest::new(name("j")).at(at("2026-01-01T09:00:00Z"));
+    let request = RunRequest::new(name("j")).at(at("2026-01-01T09:00:00Z"));
     for _ in 0..mainspring_job::MAX_WAITING_REQUESTS {
         shell.now += SignedDuration::from_millis(1);
-        assert!(matches!(shell.command(Command::Trigger(asked.clone())), Reply::Planned { .. }));
+        assert!(matches!(shell.command(Command::Trigger(request.clone())), Reply::Planned { .. }));
     }
     let refused = Reply::Refused(Refusal::TooManyWaiting);
-    assert_eq!(shell.command(Command::Trigger(asked.clone())), refused);
-    let mut other = asked.clone();
+    assert_eq!(shell.command(Command::Trigger(request.clone())), refused);
+    let mut other = request.clone();
     other.job = name("rival");
     assert!(matches!(shell.command(Command::Trigger(other)), Reply::Planned { .. }));
     assert!(matches!(shell.command(Command::Trigger(RunRequest::new(name("j")))), Reply::Planned { .. }));

@@ -139,8 +139,8 @@ fn a_server_that_stops_starts_nothing_records_ends_and_writes_nothing_of_it() {
     assert_eq!(shell.operation_count, written, "a stop is in no store");
     assert!(!shell.planner.is_paused(), "a stop is no pause");
     assert_eq!(shell.planner.next_due(), None, "nothing comes due any more");
-    let asked = shell.command(Command::Trigger(RunRequest::new(name("b"))));
-    assert!(matches!(asked, Reply::Planned { .. }), "what is asked for waits for the next server");
+    let reply = shell.command(Command::Trigger(RunRequest::new(name("b"))));
+    assert!(matches!(reply, Reply::Planned { .. }), "what is asked for waits for the next server");
     shell.end(0, failed());
     shell.now = at("2026-03-01T10:05:00Z");
     shell.tell(Input::Tick);
@@ -181,7 +181,7 @@ fn a_job_that_is_handed_over_keeps_its_pause_and_its_counts() {
 
 #[test]
 fn an_attempt_ended_when_it_ended_and_not_when_the_planner_was_told() {
-    let told = |age_s: u64| {
+    let times = |age_s: u64| {
         let jobs = vec![job("j", "@every 1h", "retry=2,backoff=5s,jitter=0")];
         let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
         shell.live("2026-01-01T01:00:00Z");
@@ -192,9 +192,9 @@ fn an_attempt_ended_when_it_ended_and_not_when_the_planner_was_told() {
         let run = shell.runs("j").remove(0);
         (run.ended.unwrap(), run.due)
     };
-    assert_eq!(told(0), (at("2026-01-01T01:00:09Z"), at("2026-01-01T01:00:14Z")));
-    assert_eq!(told(3), (at("2026-01-01T01:00:06Z"), at("2026-01-01T01:00:11Z")), "it waits since it ended");
-    assert_eq!(told(3_600), (at("2026-01-01T01:00:00Z"), at("2026-01-01T01:00:05Z")), "not before it began");
+    assert_eq!(times(0), (at("2026-01-01T01:00:09Z"), at("2026-01-01T01:00:14Z")));
+    assert_eq!(times(3), (at("2026-01-01T01:00:06Z"), at("2026-01-01T01:00:11Z")), "it waits since it ended");
+    assert_eq!(times(3_600), (at("2026-01-01T01:00:00Z"), at("2026-01-01T01:00:05Z")), "not before it began");
 }
 
 #[test]

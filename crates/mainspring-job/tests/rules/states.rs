@@ -262,9 +262,9 @@ fn a_run_that_waits_for_a_place_names_what_is_full_and_who_has_the_places() {
         };
         assert_eq!((group, holders.len(), &holders[0].job), (&name("db"), 1, &name("a")));
         assert_eq!(hold.code(), "group_full");
-        let told = hold.to_string();
-        assert!(told.contains("a place of group db, whose limit is 1: a@2026-01-01"), "{told}");
-        assert!(told.ends_with(" has it"), "{told}");
+        let sentence = hold.to_string();
+        assert!(sentence.contains("a place of group db, whose limit is 1: a@2026-01-01"), "{sentence}");
+        assert!(sentence.ends_with(" has it"), "{sentence}");
         assert!(hold.ends(&name(waits)).starts_with("the end of a run of the group, or `mainspring cancel"));
     }
     start(&mut shell, "d").unwrap();

@@ -34,7 +34,7 @@ pub(crate) enum Event {
         attempt: u32,
     },
     /// A command was told; what it asks for may be in force from now on.
-    Asked {
+    Issued {
         at: Timestamp,
         ticket: Ticket,
         command: Command,

@@ -25,7 +25,7 @@ pub(crate) struct View {
     /// When its present state was decided.
     pub since: Timestamp,
     /// Which event of the log said so.
-    pub told: usize,
+    pub event_index: usize,
     /// Which life of its job it belongs to.
     pub life: u32,
     /// By which of its job's timetables it was planned, counted from the first.
@@ -295,7 +295,7 @@ impl<'s> Model<'s> {
             is_cut_off: false,
             is_killed: false,
             since: run.started.unwrap_or(run.planned),
-            told: self.count,
+            event_index: self.count,
             life: self.jobs.get(&run.key.job).map_or(0, |job| job.life),
             era: self.jobs.get(&run.key.job).map_or(0, |job| job.era),
         };
@@ -325,13 +325,13 @@ impl<'s> Model<'s> {
                 (view.run.state, view.run.attempt, view.run.started) =
                     (RunState::Running, *attempt, Some(*at));
                 (view.is_cut_off, view.is_killed) = (false, false);
-                (view.since, view.told) = (*at, self.count);
+                (view.since, view.event_index) = (*at, self.count);
             }
             Operation::End { key, state, at, crashes, .. } => {
                 let view = self.runs.get_mut(key).unwrap();
                 (view.run.state, view.run.ended, view.run.crashes) = (*state, Some(*at), *crashes);
                 view.is_cut_off = false;
-                (view.since, view.told) = (*at, self.count);
+                (view.since, view.event_index) = (*at, self.count);
                 self.cut_off.remove(key);
                 self.keep_open(key);
             }
@@ -342,7 +342,7 @@ impl<'s> Model<'s> {
                 (view.is_cut_off, view.is_killed) = (false, false);
                 self.cut_off.remove(key);
                 (view.run.state, view.run.due) = (*to, *due);
-                (view.since, view.told) = (*at, self.count);
+                (view.since, view.event_index) = (*at, self.count);
                 self.keep_open(key);
             }
             Operation::Clear { key, .. } => self.runs.get_mut(key).unwrap().run.crashes = 0,

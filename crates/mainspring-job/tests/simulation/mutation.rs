@@ -119,7 +119,7 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
         let (ticket, command) = (Ticket(u64::MAX), Command::Pause(Scope::All, PauseTerms::default()));
         let reply = Reply::Done;
         world.log.insert(index, Event::Acknowledged { ticket, command: command.clone(), reply });
-        world.log.insert(index, Event::Asked { at, ticket, command });
+        world.log.insert(index, Event::Issued { at, ticket, command });
         Some(())
     }),
     ("rest::check_kept", "a job that was paused after failures continues by itself", |world| {
@@ -234,7 +234,7 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
             world
                 .log
                 .insert(index, Event::Acknowledged { ticket, command: command.clone(), reply: Reply::Done });
-            world.log.insert(index, Event::Asked { at, ticket, command });
+            world.log.insert(index, Event::Issued { at, ticket, command });
             Some(())
         },
     ),

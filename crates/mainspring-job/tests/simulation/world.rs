@@ -34,7 +34,7 @@ pub(crate) struct World<'s> {
     /// For each subject which of its timetables is in its definition.
     times: Vec<usize>,
     running: BTreeMap<(RunKey, u32), bool>,
-    asked: BTreeMap<Ticket, Command>,
+    commands: BTreeMap<Ticket, Command>,
     submitted: Vec<OnceId>,
     fault: Option<Fault>,
     gather_count: usize,
@@ -110,7 +110,7 @@ impl<'s> World<'s> {
             defined: (0..script.subjects.len()).collect(),
             times: vec![0; script.subjects.len()],
             running: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            commands: BTreeMap::new(),
             submitted: Vec::new(),
             fault: None,
             gather_count: 0,
@@ -296,8 +296,8 @@ impl<'s> World<'s> {
     fn command(&mut self, command: Command) -> Result<(), Crash> {
         self.ticket_count += 1;
         let ticket = Ticket(self.ticket_count);
-        self.asked.insert(ticket, command.clone());
-        self.log.push(Event::Asked { at: self.now, ticket, command: command.clone() });
+        self.commands.insert(ticket, command.clone());
+        self.log.push(Event::Issued { at: self.now, ticket, command: command.clone() });
         self.tell(Input::Command { ticket, command })
     }
 
@@ -308,8 +308,8 @@ impl<'s> World<'s> {
             self.ticket_count += 1;
             let (ticket, command) =
                 (Ticket(self.ticket_count), Command::Trigger(RunRequest::new(Script::name(index))));
-            self.asked.insert(ticket, command.clone());
-            self.log.push(Event::Asked { at: self.now, ticket, command: command.clone() });
+            self.commands.insert(ticket, command.clone());
+            self.log.push(Event::Issued { at: self.now, ticket, command: command.clone() });
             self.input_count += 1;
             self.hand(self.now, Input::Command { ticket, command }, &mut outputs);
         }
@@ -410,7 +410,7 @@ impl<'s> World<'s> {
                 }
             }
             Output::Reply { ticket, reply } => {
-                if let Some(command) = self.asked.remove(&ticket) {
+                if let Some(command) = self.commands.remove(&ticket) {
                     if let Reply::Submitted { id, .. } = &reply {
                         self.submitted.push(*id);
                     }

@@ -224,7 +224,7 @@ impl Server {
             let (jobs, former) = (Vec::new(), Vec::new());
             self.owner.tell(Input::Restore { jobs, former, runs, paused: paused.clone() });
         }
-        self.owner.tell_all(heard.into_iter().map(|(job, at)| Input::Heard { job, at }).collect());
+        self.owner.tell_all(heard.into_iter().map(|(job, at)| Input::LastSuccess { job, at }).collect());
         self.apply(Definitions::new(NOTIFICATIONS, Vec::new()).with_groups(vec![hook::group()]));
         let mut names = HashSet::new();
         for definitions in sets {

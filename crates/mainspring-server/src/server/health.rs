@@ -154,11 +154,11 @@ mod tests {
         let marks = [
             mark("early", "2026-11-21T12:00:04Z", None),
             mark("ahead", "2026-11-21T13:00:00Z", None),
-            mark("asked", "2026-11-20T12:00:00Z", Some(Pause::Asked)),
+            mark("asked", "2026-11-20T12:00:00Z", Some(Pause::Manual)),
             mark("failed", "2026-11-20T12:00:00Z", Some(Pause::Failures)),
             crashed(mark("loop", "2026-11-20T12:00:00Z", Some(Pause::Crashes)), 3),
             crashed(mark("held", "2026-11-20T12:00:00Z", None), 1),
-            crashed(mark("both", "2026-11-20T12:00:00Z", Some(Pause::Asked)), 1),
+            crashed(mark("both", "2026-11-20T12:00:00Z", Some(Pause::Manual)), 1),
         ];
         let health = of_marks(HealthWire::default(), marks.iter(), now);
         assert_eq!(health.behind.first, ["ahead"]);

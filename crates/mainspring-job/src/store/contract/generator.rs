@@ -143,13 +143,13 @@ impl Generator {
         self.one_in(2).then(|| WorkerId(1 + self.below(3)))
     }
 
-    fn pause_terms(&mut self) -> PauseTerms {
+    fn terms(&mut self) -> PauseTerms {
         let until = if self.one_in(2) { Some(self.time()) } else { None };
         PauseTerms { until, note: ["", "a 'note'\n"][usize::from(until.is_some())].to_owned() }
     }
 
     fn mark(&mut self) -> Mark {
-        let pause = [None, Some(Pause::Asked), Some(Pause::Failures), Some(Pause::Crashes)]
+        let pause = [None, Some(Pause::Manual), Some(Pause::Failures), Some(Pause::Crashes)]
             [usize::try_from(self.below(4)).expect("three fits")];
         Mark {
             job: self.name(),
@@ -159,7 +159,7 @@ impl Generator {
             crashes: 1,
             max_series: 3,
             pause,
-            pause_terms: if pause == Some(Pause::Asked) { self.pause_terms() } else { PauseTerms::default() },
+            pause_terms: if pause == Some(Pause::Manual) { self.terms() } else { PauseTerms::default() },
             timetable: "@daily UTC cron".to_owned(),
         }
     }
@@ -216,7 +216,7 @@ impl Generator {
                 let actor = ["ada", "bob"][usize::from(self.one_in(2))];
                 Operation::Audit(Audit::new(self.time(), actor, "pause", self.name().as_str()).with_note("é"))
             }
-            18 => Operation::PauseAll(if self.one_in(2) { Some(self.pause_terms()) } else { None }),
+            18 => Operation::PauseAll(if self.one_in(2) { Some(self.terms()) } else { None }),
             _ => {
                 let job = if self.one_in(3) { None } else { Some(self.name()) };
                 let keep = u32::try_from(1 + self.below(3)).expect("three fits");

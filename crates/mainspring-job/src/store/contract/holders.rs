@@ -80,7 +80,7 @@ fn steps(once: &Once, standing: Option<RunState>) -> Vec<Operation> {
 
 /// One that asks for something, and what it is to find: the answer, and whether its holder is the same.
 struct Case {
-    asked: Once,
+    once: Once,
     answer: Answer,
     is_same: bool,
 }
@@ -93,13 +93,13 @@ fn other_work() -> Arc<Work> {
 fn cases(number: u64, keyed: &Once, plain: &Once, standing: Option<RunState>) -> Vec<Case> {
     let is_waiting = standing.is_none();
     let asks = |place: u64, due: i64, of: Option<&Once>, key: Option<&str>| {
-        let asked = once(number + place, due);
-        let name = of.map_or_else(|| asked.name.clone(), |of| of.name.clone());
-        Once { name, key: key.map(str::to_owned), ..asked }
+        let new = once(number + place, due);
+        let name = of.map_or_else(|| new.name.clone(), |of| of.name.clone());
+        Once { name, key: key.map(str::to_owned), ..new }
     };
     let other = |once: Once| Once { work: other_work(), ..once };
     let (key, held) = (keyed.key.as_deref(), Answer::Duplicate(Some(keyed.id)));
-    let case = |asked, answer, is_same| Case { asked, answer, is_same };
+    let case = |once, answer, is_same| Case { once, answer, is_same };
     let if_waiting = |answer| if is_waiting { answer } else { Answer::New };
     let of_plain = Answer::Duplicate(is_waiting.then_some(plain.id));
     let first = asks(13, OTHER_DUE, Some(keyed), Some(&format!("other {number}")));
@@ -118,8 +118,8 @@ fn cases(number: u64, keyed: &Once, plain: &Once, standing: Option<RunState>) ->
 }
 
 fn check<S: crate::store::Store>(store: &mut S, lease: Lease, number: u64, case: Case) -> LawResult {
-    let Case { asked, answer, is_same } = case;
-    let operations = [Operation::Submit(asked.clone())];
+    let Case { once, answer, is_same } = case;
+    let operations = [Operation::Submit(once.clone())];
     let answers = committed(store, lease, number, &operations)?;
     same("the answer", &answers, &vec![answer])?;
     let batch = Batch::new(number, operations.to_vec());
@@ -130,11 +130,11 @@ fn check<S: crate::store::Store>(store: &mut S, lease: Lease, number: u64, case:
         same("the id of the holder", &holder.id, &Some(id))?;
     }
     let submission = Submission {
-        due: asked.id.due,
-        name: Some(asked.name).filter(|name| name.as_str().parse::<OnceId>().is_err()),
-        key: asked.key,
+        due: once.id.due,
+        name: Some(once.name).filter(|name| name.as_str().parse::<OnceId>().is_err()),
+        key: once.key,
         earlier: None,
-        work: asked.work,
+        work: once.work,
     };
     same("whether the holder is the same", &holder.is_same(&submission), &is_same)
 }
@@ -161,14 +161,13 @@ fn held<G: StoreFixture>(fixture: &mut G) -> LawResult {
             let answers = committed(&mut store, lease, batch_count, &operations)?;
             same("answers", &answers, &vec![Answer::New; operations.len()])?;
             let batch = Batch::new(0, vec![Operation::Submit(holder.clone())]);
-            let told = Holder::of_batch(&mut store, &batch, &[Answer::Duplicate(None)]);
-            let told: Vec<_> = told.map_err(text)?.into_iter().map(|(_, holder)| holder.state).collect();
-            same("the state of the holder", &told, &vec![standing])?;
+            let holders = Holder::of_batch(&mut store, &batch, &[Answer::Duplicate(None)]);
+            let states: Vec<_> = holders.map_err(text)?.into_iter().map(|(_, holder)| holder.state).collect();
+            same("the state of the holder", &states, &vec![standing])?;
         }
         for case in cases(number, &keyed, &plain, standing) {
             batch_count += 1;
-            let about =
-                format!("{:?} {:?} where the holder is {standing:?}", case.asked.name, case.asked.key);
+            let about = format!("{:?} {:?} where the holder is {standing:?}", case.once.name, case.once.key);
             check(&mut store, lease, batch_count, case).map_err(|fault| format!("{about}: {fault}"))?;
         }
     }

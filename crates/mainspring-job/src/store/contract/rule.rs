@@ -77,13 +77,13 @@ pub fn exercise_rule(rule: &dyn Rule, from: Timestamp, up_to: Timestamp) -> Resu
 
 fn violation(
     law: &str,
-    asked: Timestamp,
+    asked_at: Timestamp,
     found: Option<Timestamp>,
     expected: Option<Timestamp>,
 ) -> Violation {
     let text = |moment: Option<Timestamp>| moment.map_or("none".to_owned(), |moment| moment.to_string());
     let expected = expected.map_or(String::new(), |expected| format!(" instead of {expected}"));
-    Violation { law: law.to_owned(), found: format!("asked at {asked}: {}{expected}", text(found)) }
+    Violation { law: law.to_owned(), found: format!("asked at {asked_at}: {}{expected}", text(found)) }
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub(crate) fn check_asked(world: &World<'_>, stories: &Stories) -> Verdict {
     let mut known: BTreeMap<(&JobName, &str), Option<&RunKey>> = BTreeMap::new();
     for event in &world.log {
         match event {
-            Event::Asked { command: Command::Trigger(RunRequest { job, key: Some(text), .. }), .. } => {
+            Event::Issued { command: Command::Trigger(RunRequest { job, key: Some(text), .. }), .. } => {
                 known.entry((job, text.as_str())).or_default();
             }
             Event::Acknowledged { command: Command::Trigger(request), reply, .. } => {

@@ -330,7 +330,7 @@ pub(crate) fn check_failures(world: &World<'_>, stories: &Stories) -> Verdict {
                 let may = !is_too_many || mark.pause.is_some();
                 ensure!(may, "out of policy: {} has failed {count} times, and is not paused", mark.job);
             }
-            Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => drop(resumed.insert(name)),
+            Event::Issued { command: Command::Resume(Scope::Job(name)), .. } => drop(resumed.insert(name)),
             Event::Wrote { operation: Operation::Forget { job, absence: None }, .. } => {
                 failures.remove(job);
             }

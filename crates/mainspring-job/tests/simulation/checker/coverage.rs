@@ -67,11 +67,11 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
         number = None;
         match event {
             Event::Began { at, .. } => (reader.began, reader.applied) = (*at, None),
-            Event::Asked { at, command: Command::Apply(_) | Command::Remove(_), .. } => {
+            Event::Issued { at, command: Command::Apply(_) | Command::Remove(_), .. } => {
                 // The clock may have been set back between two of them.
                 reader.applied = Some(reader.applied.map_or(*at, |applied| applied.min(*at)));
             }
-            Event::Asked { at, command: Command::Rewind(name), .. } => {
+            Event::Issued { at, command: Command::Rewind(name), .. } => {
                 reader.rewound.insert((name.clone(), *at));
             }
             Event::Settled { .. } => reader.applied = None,
@@ -148,10 +148,10 @@ impl Reader<'_> {
                     (known.is_fresh, known.is_back) = (false, false);
                 }
                 Operation::Rewind(mark) => {
-                    let asked = self.rewound.remove(&(mark.job.clone(), mark.watermark));
+                    let was_requested = self.rewound.remove(&(mark.job.clone(), mark.watermark));
                     let known = self.jobs.get_mut(&mark.job).unwrap();
                     // From there on each occurrence is on record again, or was before.
-                    let is_asked = asked && mark.watermark < known.watermark;
+                    let is_asked = was_requested && mark.watermark < known.watermark;
                     ensure!(is_asked, "out of policy: {} is rewound to {}", mark.job, mark.watermark);
                     known.watermark = mark.watermark;
                 }
@@ -314,8 +314,8 @@ fn covers(
         ensure!(nominal <= next, "lost: {name} at {next} is not on record");
         let last = run.span.map_or(nominal, |span| span.last);
         let count = calendar.count(nominal, last);
-        let (told, is_exact) = run.span.map_or((1, true), |span| (span.count as i64, span.is_exact));
-        let is_right = if is_exact { told == count } else { EXACT <= told && told < count };
+        let (stated, is_exact) = run.span.map_or((1, true), |span| (span.count as i64, span.is_exact));
+        let is_right = if is_exact { stated == count } else { EXACT <= stated && stated < count };
         ensure!(is_right, "untrue: {} says {:?} and there were {count}", run.key, run.span);
         next = calendar.next(last);
     }

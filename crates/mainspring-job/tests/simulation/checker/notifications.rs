@@ -54,7 +54,7 @@ struct Silences {
     /// When this server began, and got definitions.
     began: BTreeSet<Timestamp>,
     /// What was asked for, and what of it was made.
-    told: BTreeSet<(JobName, Timestamp)>,
+    reported: BTreeSet<(JobName, Timestamp)>,
     made: BTreeSet<(JobName, Timestamp)>,
     /// How many may have been reported among others, in one report that says that there are more.
     unnamed_count: usize,
@@ -75,7 +75,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
         }
         match event {
             Event::Began { at, .. } => reports.begin(*at),
-            Event::Asked { at, command: Command::Apply(_), .. } => drop(reports.silences.began.insert(*at)),
+            Event::Issued { at, command: Command::Apply(_), .. } => drop(reports.silences.began.insert(*at)),
             Event::Wrote { operation, answer, .. } => {
                 let is_final = |key: &RunKey, state: RunState| {
                     !is_tried_again(&world.log[index + 1..], batch, key, state)
@@ -229,11 +229,11 @@ impl Silences {
         ensure!(once.id.due <= once.submitted, "early: {job} is silent since {}", once.id.due);
         let since = once.id.due - silent_after.unwrap();
         ensure!(self.is_since(job, since), "untrue: {job} is silent since {since}");
-        let told = (job.clone(), once.id.due);
+        let silence = (job.clone(), once.id.due);
         // One that met an older one which waits was not made, and the next server may make it.
-        let is_first = *answer != Answer::New || self.made.insert(told.clone());
+        let is_first = *answer != Answer::New || self.made.insert(silence.clone());
         ensure!(is_first, "doubled: the silence of {job} since {since} is reported");
-        self.told.insert(told);
+        self.reported.insert(silence);
         Ok(())
     }
 
@@ -242,7 +242,7 @@ impl Silences {
         let mut untold = Vec::new();
         for job in model.jobs.keys() {
             let Some(silent_after) = hook_silence(model, job).flatten() else { continue };
-            let is_told = |since: &Timestamp| self.told.contains(&(job.clone(), *since + silent_after));
+            let is_told = |since: &Timestamp| self.reported.contains(&(job.clone(), *since + silent_after));
             let is_over = |since: &Timestamp| *since + silent_after <= now;
             let holds = match self.present.get(job).or(self.latest.get(job)) {
                 Some(last) => !is_over(last) || is_told(last),

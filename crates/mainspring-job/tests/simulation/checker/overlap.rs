@@ -124,7 +124,7 @@ pub(crate) fn watch_kills(model: &Model<'_>, event: &Event) -> Verdict {
                 let view = &model.runs[key];
                 let is_newer = |other: &View| {
                     // A start may be on record with the wait before it, and the clock may have been set back.
-                    let is_later = view.since < other.since && view.told < other.told;
+                    let is_later = view.since < other.since && view.event_index < other.event_index;
                     other.run.state == RunState::Queued && is_later && !other.is_kept()
                 };
                 let is_owed = view.policies.overlap == Overlap::KillOld

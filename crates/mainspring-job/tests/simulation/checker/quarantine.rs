@@ -34,9 +34,9 @@ fn check_count(world: &World<'_>, stories: &Stories) -> Verdict {
                 let may = *count <= MAX_CRASHES || *cause == Cause::Request;
                 ensure!(may, "out of policy: {key} kills the server for the {count}th time in a row");
             }
-            Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => drop(crashes.remove(name)),
+            Event::Issued { command: Command::Resume(Scope::Job(name)), .. } => drop(crashes.remove(name)),
             // Taken away or put back: another life begins.
-            Event::Asked { command: Command::Apply(definitions), .. } => {
+            Event::Issued { command: Command::Apply(definitions), .. } => {
                 let now_there: BTreeSet<JobName> =
                     definitions.jobs.iter().map(|job| job.name.clone()).collect();
                 crashes.retain(|name, _| there.contains(name) && now_there.contains(name));
@@ -103,7 +103,7 @@ fn check_few(world: &World<'_>, stories: &Stories) -> Verdict {
                 on_probation.remove(key);
             }
             // How long a probation takes on such a clock, and whose pause was lifted when, is not known here.
-            Event::SetBack | Event::Asked { .. } | Event::Released => {
+            Event::SetBack | Event::Issued { .. } | Event::Released => {
                 was_set_back |= matches!(event, Event::SetBack);
                 crashes.clear();
                 on_probation.clear();
@@ -142,7 +142,7 @@ fn check_ends(world: &World<'_>, stories: &Stories) -> Verdict {
             || story.steps.iter().any(|step| step.state == RunState::Dead);
         let keeps = story.policies.dead_letters != DeadLetters::Never;
         let is_removed = world.log.iter().any(|event| {
-            matches!(event, Event::Asked { command: Command::Apply(set), .. }
+            matches!(event, Event::Issued { command: Command::Apply(set), .. }
                 if !set.jobs.iter().any(|job| job.name == key.job))
         });
         let may = is_asked || is_dead || !keeps || is_removed;

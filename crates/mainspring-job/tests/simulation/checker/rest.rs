@@ -26,18 +26,18 @@ pub(crate) fn check_pauses(world: &World<'_>, stories: &Stories) -> Verdict {
     };
     for event in &world.log {
         match event {
-            Event::Asked { ticket, command: Command::Pause(scope, rest), .. } => {
+            Event::Issued { ticket, command: Command::Pause(scope, rest), .. } => {
                 let until = rest.until.unwrap_or(Timestamp::MAX);
                 let entry = paused.entry(named(scope)).or_insert((*ticket, false, until));
                 entry.2 = entry.2.min(until);
             }
             Event::Acknowledged { ticket, command: Command::Pause(scope, _), reply: Reply::Done } => {
-                let entry = paused.get_mut(&named(scope)).filter(|(asked, ..)| asked == ticket);
+                let entry = paused.get_mut(&named(scope)).filter(|(first, ..)| first == ticket);
                 if let Some((_, is_acknowledged, _)) = entry {
                     *is_acknowledged = true;
                 }
             }
-            Event::Asked { command: Command::Resume(scope), .. } => {
+            Event::Issued { command: Command::Resume(scope), .. } => {
                 paused.remove(&named(scope));
             }
             // A job that is taken away, and put back when a day is over, is a new one.
@@ -78,10 +78,10 @@ pub(crate) fn check_kept(world: &World<'_>) -> Verdict {
     let mut lifted: BTreeMap<JobName, bool> = BTreeMap::new();
     for event in &world.log {
         match event {
-            Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => {
+            Event::Issued { command: Command::Resume(Scope::Job(name)), .. } => {
                 lifted.insert(name.clone(), true);
             }
-            Event::Asked { command: Command::Pause(Scope::Job(name), terms), .. }
+            Event::Issued { command: Command::Pause(Scope::Job(name), terms), .. }
                 if terms.until.is_none() =>
             {
                 lifted.insert(name.clone(), true);

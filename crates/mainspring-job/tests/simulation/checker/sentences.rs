@@ -198,8 +198,8 @@ fn every_sentence_of_the_manual_about_planning_names_its_check() {
 
 #[test]
 fn every_check_that_a_sentence_names_is_there() {
-    let told = promise::SENTENCES.iter().chain(changes::SENTENCES);
-    for (sentence, checks) in told.chain(ROWS).chain(ELSEWHERE) {
+    let published = promise::SENTENCES.iter().chain(changes::SENTENCES);
+    for (sentence, checks) in published.chain(ROWS).chain(ELSEWHERE) {
         for check in *checks {
             let (file, function) = check.split_once("::").unwrap();
             let path = match file.strip_prefix("rules") {

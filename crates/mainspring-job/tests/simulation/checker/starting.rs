@@ -59,7 +59,7 @@ pub(crate) fn check_boots(world: &World<'_>) -> Verdict {
                 boot = Some((*at, Vec::new(), Vec::new()));
                 counted = model.jobs.keys().map(|name| (name.clone(), model.counted(name))).collect();
             }
-            Event::Asked { command: Command::Apply(definitions), .. } => {
+            Event::Issued { command: Command::Apply(definitions), .. } => {
                 if let Some((_, jobs, _)) = &mut boot {
                     jobs.clone_from(&definitions.jobs);
                 }

@@ -64,8 +64,8 @@ impl Pool {
         if let [only] = &present[..] {
             self.alone.insert(only.id);
         }
-        let told = BTreeSet::new();
-        let part = PlannerPart { lease, planner, pending: None, known, told };
+        let received = BTreeSet::new();
+        let part = PlannerPart { lease, planner, pending: None, known, received };
         self.servers[index].planner = Some(part);
         let (jobs, paused) = self.disk.jobs().unwrap();
         let runs = self.disk.open_runs(None, MAX_PAGE).unwrap();
@@ -133,7 +133,7 @@ impl Pool {
         let reports = self.reports.clone();
         for report in reports {
             let Some(part) = &mut self.servers[index].planner else { return };
-            let is_new = part.told.insert(report.number);
+            let is_new = part.received.insert(report.number);
             let again = !is_new && self.random.one_in(4);
             if again {
                 self.seen.insert("a report that was told twice");
@@ -155,8 +155,8 @@ impl Pool {
     fn forget_reports(&mut self, index: usize) {
         let Some(part) = &self.servers[index].planner else { return };
         if part.pending.is_none() && !part.planner.has_batch() && self.random.one_in(3) {
-            let told = part.told.clone();
-            self.reports.retain(|report| !told.contains(&report.number));
+            let received = part.received.clone();
+            self.reports.retain(|report| !received.contains(&report.number));
         }
     }
 

@@ -57,7 +57,7 @@ pub(crate) struct PlannerPart {
     /// Workers that the planner was told of.
     pub known: BTreeMap<WorkerId, bool>,
     /// Reports that it was told.
-    pub told: BTreeSet<u64>,
+    pub received: BTreeSet<u64>,
 }
 
 pub(crate) struct Server {

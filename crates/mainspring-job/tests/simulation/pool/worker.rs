@@ -137,8 +137,8 @@ impl Pool {
                 worker.assigned.push_back(attempted);
             }
         }
-        let told: Vec<_> = self.kills.iter().filter(|(of, ..)| *of == id).cloned().collect();
-        for (_, key, attempt) in told {
+        let kills: Vec<_> = self.kills.iter().filter(|(of, ..)| *of == id).cloned().collect();
+        for (_, key, attempt) in kills {
             let is_it = |it: &&mut super::world::Process| {
                 it.key == key && it.attempt == attempt && it.worker == id && it.ended.is_none()
             };

@@ -10,8 +10,8 @@ const BURST_IN: u64 = 4_000;
 const BURST: u64 = 0x6275_7273_7400_0000;
 const MAX_BURST: u64 = 5_000;
 /// One seed in so many has runs that are asked for at a later time, and under a key.
-const ASKED_IN: u64 = 5;
-const ASKED: u64 = 0x6173_6b65_6400_0000;
+const REQUESTED_IN: u64 = 5;
+const REQUESTED: u64 = 0x6173_6b65_6400_0000;
 
 /// One seed in so many has jobs that leave their file and are in it again, most of them within a day.
 const ABSENT_IN: u64 = 8;
@@ -56,8 +56,8 @@ pub(super) fn add_requests(seed: u64, subjects: &mut [Subject], steps: &mut Vec<
         subjects[0].is_poison = false;
         add_burst(&mut Random(seed ^ BURST), steps);
     }
-    if seed.is_multiple_of(ASKED_IN) {
-        ask_for_later(&mut Random(seed ^ ASKED), steps, subjects.len());
+    if seed.is_multiple_of(REQUESTED_IN) {
+        ask_for_later(&mut Random(seed ^ REQUESTED), steps, subjects.len());
     }
 }
 
@@ -71,12 +71,12 @@ fn add_burst(random: &mut Random, steps: &mut Vec<Step>) {
 fn ask_for_later(random: &mut Random, steps: &mut Vec<Step>, subject_count: usize) {
     for _ in 0..1 + random.below(6) {
         let place = random.below(steps.len() as u64 + 1) as usize;
-        let asked = Step::Trigger {
+        let step = Step::Trigger {
             job: random.below(subject_count as u64) as usize,
             due_in: random.pick(&[-60, 0, 1, 59, 600, 4_000, 100_000]),
             key: random.one_in(2).then(|| random.below(2) as u8),
         };
-        steps.insert(place, asked);
+        steps.insert(place, step);
     }
 }
 

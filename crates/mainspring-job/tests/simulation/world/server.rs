@@ -36,7 +36,7 @@ impl World<'_> {
 
     fn forget(&mut self) {
         self.running.clear();
-        self.asked.clear();
+        self.commands.clear();
         (self.gather_count, self.input_count) = (0, 0);
     }
 
@@ -69,7 +69,8 @@ impl World<'_> {
             self.planner.skip_boot();
         }
         let (jobs, paused) = self.disk.jobs().unwrap();
-        let heard = if self.flaw == Flaw::SuccessForgotten { Vec::new() } else { self.heard(&jobs) };
+        let successes =
+            if self.flaw == Flaw::SuccessForgotten { Vec::new() } else { self.last_successes(&jobs) };
         let mut runs = Vec::new();
         loop {
             let page = self.disk.open_runs(runs.last().map(|run: &Run| &run.key), 4).unwrap();
@@ -83,13 +84,13 @@ impl World<'_> {
         let former = indices.flat_map(|index| [0, 1].map(|times| self.script.job(index, times).clone()));
         let restore = Input::Restore { jobs, former: former.collect(), runs, paused };
         let definitions = self.definitions();
-        self.log.push(Event::Asked { at: self.now, ticket: Ticket(0), command: definitions.clone() });
+        self.log.push(Event::Issued { at: self.now, ticket: Ticket(0), command: definitions.clone() });
         let definitions = Input::Command { ticket: Ticket(0), command: definitions };
         let worker = Worker::new(WorkerId(self.lease.epoch), "world", self.script.max_running);
         let present = Input::Worker(WorkerEvent::Present(worker));
         let begin = [present, definitions, Input::Begin { takeover }];
         let mut outputs = Vec::new();
-        for input in [restore].into_iter().chain(heard).chain(begin) {
+        for input in [restore].into_iter().chain(successes).chain(begin) {
             self.hand(self.now, input, &mut outputs);
         }
         self.input_count += 1;
@@ -102,14 +103,14 @@ impl World<'_> {
     }
 
     /// When runs last succeeded, as the disk has it, of the jobs whose silence is reported.
-    fn heard(&self, jobs: &[JobRecord]) -> Vec<Input> {
-        let told = jobs.iter().filter(|record| {
+    fn last_successes(&self, jobs: &[JobRecord]) -> Vec<Input> {
+        let reported = jobs.iter().filter(|record| {
             let hook = Script::index(&record.mark.job).and_then(|index| self.script.subjects[index].hook);
             hook.is_some_and(|hook| hook.silent_after.is_some())
         });
-        let heard = |record: &JobRecord| {
-            Some(Input::Heard { job: record.mark.job.clone(), at: record.last_success? })
+        let to_input = |record: &JobRecord| {
+            Some(Input::LastSuccess { job: record.mark.job.clone(), at: record.last_success? })
         };
-        told.filter_map(heard).collect()
+        reported.filter_map(to_input).collect()
     }
 }
