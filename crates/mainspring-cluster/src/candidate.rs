@@ -196,7 +196,7 @@ impl Candidate {
     pub fn plan(
         &mut self,
         lease: Lease,
-        asked: Duration,
+        asked_at: Duration,
         data: &DataDirectory,
         caller: Caller,
         note: impl Fn(&str) + Send + 'static,
@@ -208,7 +208,7 @@ impl Candidate {
         let mut inbox = store.inbox().map_err(Error::Store)?;
         let reader = store.reader().map_err(Error::Store)?;
         // Workers keep the outputs of what they run.
-        let stores = Stores { store: Box::new(store), reader: Some(Box::new(reader)), asked };
+        let stores = Stores { store: Box::new(store), reader: Some(Box::new(reader)), asked_at };
         let (ends, ended) = channel();
         let data = data.clone();
         let does = move || work(&mut inbox, &caller, &data, &ended, &note);

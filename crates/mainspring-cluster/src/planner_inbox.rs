@@ -108,7 +108,7 @@ fn turn(
             SubmissionFate::Done => {}
             SubmissionFate::Known => drop(inbox.take(entry.id)?),
             SubmissionFate::Refused(why) => refuse(inbox, &entry, &why, note)?,
-            SubmissionFate::Kept | SubmissionFate::Stopping => is_left = true,
+            SubmissionFate::Deferred | SubmissionFate::Stopping => is_left = true,
         }
     }
     for entry in of_servers {

@@ -63,8 +63,7 @@ impl JobFolder {
         let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.
         let asked_at = Duration::ZERO;
-        let stores =
-            Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked: asked_at };
+        let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked_at };
         let mut page_listener = PageListener::default();
         let (handlers, page) = (parts.handlers(client.clone())?, page_listener.begin(&parts.page, &data)?);
         let server = parts.server(&data, handlers, calls, stores, lease, page)?;

@@ -217,7 +217,7 @@ impl Reader {
             match unawaited.wait() {
                 SubmissionFate::Done | SubmissionFate::Known => submitted.push(row),
                 SubmissionFate::Refused(why) => refused.push((row, why)),
-                SubmissionFate::Kept => is_left = true,
+                SubmissionFate::Deferred => is_left = true,
                 SubmissionFate::Stopping => is_over = true,
             }
         }

@@ -47,7 +47,7 @@ impl MachineStart {
 
     /// Whether the jobs had their runs since the machine was started.
     pub(crate) fn is_served(&self) -> bool {
-        let is_kept = || fs::read_to_string(&self.path).is_ok_and(|kept| kept.trim() == self.current);
+        let is_kept = || fs::read_to_string(&self.path).is_ok_and(|text| text.trim() == self.current);
         let is_served_by_cron = self.of_cron.as_ref().is_some_and(|path| path.exists());
         is_served_by_cron || !self.current.is_empty() && is_kept()
     }

@@ -417,15 +417,15 @@ mod tests {
 
     #[test]
     fn requests_and_answers_are_plain_documents() {
-        let asked = IdentifiedRequest {
+        let request = IdentifiedRequest {
             id: 7,
             actor: None,
             comment: None,
             request: Request::Run { job: "a".into(), wait: true, due: None, key: None },
         };
-        let text = serde_json::to_string(&asked).unwrap();
+        let text = serde_json::to_string(&request).unwrap();
         assert_eq!(text, r#"{"id":7,"command":"run","job":"a","wait":true}"#);
-        assert_eq!(serde_json::from_str::<IdentifiedRequest>(&text).unwrap(), asked);
+        assert_eq!(serde_json::from_str::<IdentifiedRequest>(&text).unwrap(), request);
         let answered = IdentifiedResponse { id: 7, response: ErrorWire::response(ErrorKind::NotFound, "no") };
         let text = serde_json::to_string(&answered).unwrap();
         assert_eq!(text, r#"{"id":7,"error":{"kind":"not_found","message":"no"}}"#);
@@ -467,10 +467,10 @@ mod tests {
 
     #[test]
     fn what_is_left_out_of_a_request_has_a_default() {
-        let asked = IdentifiedRequest::read(br#"{"command":"status"}"#).unwrap();
+        let identified = IdentifiedRequest::read(br#"{"command":"status"}"#).unwrap();
         let request = Request::Status;
-        assert_eq!(asked, IdentifiedRequest { id: 0, actor: None, comment: None, request });
-        let asked = IdentifiedRequest::read(br#"{"command":"pause"}"#).unwrap();
-        assert_eq!(asked.request, Request::Pause(PauseWire::default()));
+        assert_eq!(identified, IdentifiedRequest { id: 0, actor: None, comment: None, request });
+        let identified = IdentifiedRequest::read(br#"{"command":"pause"}"#).unwrap();
+        assert_eq!(identified.request, Request::Pause(PauseWire::default()));
     }
 }

@@ -37,8 +37,8 @@ pub fn wait_for_any(
     wait: Option<Duration>,
 ) -> io::Result<Vec<RawFd>> {
     // That a stream was left is told without being asked for.
-    let asked = [(readable, PollFlags::IN), (writable, PollFlags::OUT), (left, PollFlags::empty())];
-    let all = || asked.iter().flat_map(|(fds, flags)| fds.iter().map(|&fd| (fd, *flags)));
+    let interests = [(readable, PollFlags::IN), (writable, PollFlags::OUT), (left, PollFlags::empty())];
+    let all = || interests.iter().flat_map(|(fds, flags)| fds.iter().map(|&fd| (fd, *flags)));
     let mut fds: Vec<PollFd<'_>> = all().map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags)).collect();
     if poll(&mut fds, wait)? == 0 {
         return Ok(Vec::new());

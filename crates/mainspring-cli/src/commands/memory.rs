@@ -59,7 +59,7 @@ fn run_in(
     let data = data.with_output(output.clone());
     let mut store = MemoryStore::new();
     let lease = store.acquire(&owner()).map_err(Error::Store)?;
-    let stores = Stores { store: Box::new(store), reader: None, asked: boot_time() };
+    let stores = Stores { store: Box::new(store), reader: None, asked_at: boot_time() };
     let result =
         serving(data).and_then(|serving| Server::prepare(serving, stores, lease)).and_then(Server::run);
     // It does no harm if it stays.

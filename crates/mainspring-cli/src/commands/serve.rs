@@ -203,7 +203,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     };
     let (store, lease) = owned_store(&directory, &data)?;
     let reader = Box::new(store.reader());
-    let stores = Stores { store: Box::new(store), reader: Some(reader), asked: boot_time() };
+    let stores = Stores { store: Box::new(store), reader: Some(reader), asked_at: boot_time() };
     let ended = Server::prepare(serving, stores, lease).and_then(Server::run);
     http_listener.finish();
     ended?;

@@ -253,7 +253,7 @@ mod tests {
         if std::env::var_os("UPDATE_EXPECTED").is_some() {
             std::fs::write(path, &made).unwrap();
         }
-        let kept = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(kept == made, "UPDATE_EXPECTED=1 writes docs/reference/log.schema.json again");
+        let on_disk = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(on_disk == made, "UPDATE_EXPECTED=1 writes docs/reference/log.schema.json again");
     }
 }

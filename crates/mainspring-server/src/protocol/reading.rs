@@ -118,9 +118,9 @@ mod tests {
             let twice = OF_EVERY_REQUEST.iter().find(|name| own.get(name).is_some() && **name != "command");
             assert_eq!(twice, None, "the field of {text} would be taken for that of the request");
             let (actor, comment) = (Some("ada".into()), Some("why".into()));
-            let asked = IdentifiedRequest { id: 7, actor, comment, request };
-            let document = serde_json::to_value(&asked).unwrap();
-            assert_eq!(IdentifiedRequest::read(document.to_string().as_bytes()).unwrap(), asked);
+            let identified = IdentifiedRequest { id: 7, actor, comment, request };
+            let document = serde_json::to_value(&identified).unwrap();
+            assert_eq!(IdentifiedRequest::read(document.to_string().as_bytes()).unwrap(), identified);
             for path in objects(&document) {
                 let mut later = document.clone();
                 later.pointer_mut(&path).unwrap()["later"] = Value::Null;
@@ -155,15 +155,17 @@ mod tests {
             |count: usize| format!("[\"a\\\"{}\",[{}]]", ",".repeat(MAX_VALUES), vec!["1"; count].join(","));
         assert_eq!(check_values(list(MAX_VALUES - 3).as_bytes()), Ok(()));
         assert!(check_values(list(MAX_VALUES - 2).as_bytes()).unwrap_err().contains("262144 values"));
-        let asked = format!("{{\"command\":\"status\",\"x\":{}}}", list(MAX_VALUES));
-        assert!(IdentifiedRequest::read(asked.as_bytes()).unwrap_err().message.contains("values"));
+        let text = format!("{{\"command\":\"status\",\"x\":{}}}", list(MAX_VALUES));
+        assert!(IdentifiedRequest::read(text.as_bytes()).unwrap_err().message.contains("values"));
     }
 
     #[test]
     fn a_command_of_a_later_version_is_named_and_other_mistakes_are_shown() {
-        let said = |text: &str| IdentifiedRequest::read(text.as_bytes()).unwrap_err().message;
-        assert!(said(r#"{"command":"teleport"}"#).contains("does not know `teleport`, and has done nothing"));
-        assert!(said(r#"{"command":"run","wait":true}"#).contains("missing field `job`"));
-        assert!(said("nonsense").starts_with("the request cannot be read by this server, version "));
+        let error = |text: &str| IdentifiedRequest::read(text.as_bytes()).unwrap_err().message;
+        assert!(
+            error(r#"{"command":"teleport"}"#).contains("does not know `teleport`, and has done nothing")
+        );
+        assert!(error(r#"{"command":"run","wait":true}"#).contains("missing field `job`"));
+        assert!(error("nonsense").starts_with("the request cannot be read by this server, version "));
     }
 }

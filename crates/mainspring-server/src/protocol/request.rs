@@ -152,7 +152,7 @@ impl Request {
             R::Show { job } => {
                 Row::looks("show", Job(job)).by(Folder).over(&["GET jobs/{job}", "GET once/{id}"])
             }
-            R::History(asked) => Row::looks("history", of_history(asked)).by(Folder).over(&["GET runs"]),
+            R::History(query) => Row::looks("history", of_history(query)).by(Folder).over(&["GET runs"]),
             R::Logs { of, follow } => Row::looks("logs", Run(of)).by(Folder).lines(*follow),
             R::Run { job, wait, .. } => Row::operates("run", Job(job)).adds().ends(*wait).over(RUN_ROUTES),
             R::Wait { run } => Row::looks("wait", Run(run)).ends(true),
@@ -223,8 +223,8 @@ const FIND_ROUTES: &[&str] = &[
     "GET runs/{job}/{nominal}/{series}/output/events",
 ];
 
-fn of_history(asked: &HistoryWire) -> Subject<'_> {
-    match (&asked.job, &asked.group) {
+fn of_history(query: &HistoryWire) -> Subject<'_> {
+    match (&query.job, &query.group) {
         (Some(job), _) => Subject::Job(job),
         (None, Some(group)) => Subject::Group(group),
         (None, None) => Subject::Any,

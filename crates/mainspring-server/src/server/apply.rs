@@ -99,8 +99,8 @@ impl Server {
             }
         }
         if set.prune == Prune::Remove {
-            let kept: BTreeSet<&JobName> = set.jobs.iter().map(|job| &job.name).collect();
-            let is_gone = |job: &&&Job| job.source == set.source && !kept.contains(&job.name);
+            let names: BTreeSet<&JobName> = set.jobs.iter().map(|job| &job.name).collect();
+            let is_gone = |job: &&&Job| job.source == set.source && !names.contains(&job.name);
             applied.removed.extend(known.values().filter(is_gone).map(|job| job.name.to_string()));
         }
         applied

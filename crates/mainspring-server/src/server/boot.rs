@@ -106,7 +106,7 @@ pub struct Stores {
     /// For people: a connection of its own. `None` if the store has one connection only.
     pub reader: Option<Box<dyn StoreReader + Send>>,
     /// The boot time before the lease was asked for: from then on it lasts.
-    pub asked: Duration,
+    pub asked_at: Duration,
 }
 
 impl Server {
@@ -118,7 +118,7 @@ impl Server {
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
         let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
         let Serving { execution, host, listener, log, pause, default_zone, .. } = serving;
-        follow_clock(lease, stores.asked);
+        follow_clock(lease, stores.asked_at);
         let stored = StoreContents::read(&mut *stores.store).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
@@ -133,7 +133,7 @@ impl Server {
         limits.lead = LEAD;
         let execution_note = execution.note();
         let mut server = Server {
-            owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits)?,
+            owner: Owner::start(stores.store, stores.reader, lease, stores.asked_at, limits)?,
             reserve,
             socket_note: None,
             is_said_full: false,
@@ -181,7 +181,7 @@ impl Server {
     }
 
     fn restore(&mut self, stored: StoreContents, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
-        let StoreContents { mut records, paused, sources, pages, heard } = stored;
+        let StoreContents { mut records, paused, sources, pages, successes } = stored;
         self.files.is_shared = sources.is_some();
         for record in &records {
             if let (Some(at), Some(_)) = (record.last_success, &record.source) {
@@ -211,20 +211,20 @@ impl Server {
             .collect();
         self.hand_over(&mut records, &sets, now);
         check_own(&records, own.as_ref())?;
-        let mut kept = self.definitions_in_store(&records, &good, now);
-        leave_own_out(&mut kept, own.as_ref());
+        let mut stored_sets = self.definitions_in_store(&records, &good, now);
+        leave_own_out(&mut stored_sets, own.as_ref());
         let prune = if is_all_good || is_each_alone { Prune::Remove } else { Prune::Keep };
         let retired = self.retired(&records, prune, now);
-        self.say_troubles(&kept, now);
-        let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
-        let sets: Vec<Definitions> = kept.chain(sets).chain(own).collect();
+        self.say_troubles(&stored_sets, now);
+        let stored_sets = stored_sets.into_iter().filter(|set| !retired.contains(&set.source));
+        let sets: Vec<Definitions> = stored_sets.chain(sets).chain(own).collect();
         let former = self.former(&records, &sets);
         self.owner.tell(Input::Restore { jobs: records, former, runs: Vec::new(), paused: paused.clone() });
         for runs in pages {
             let (jobs, former) = (Vec::new(), Vec::new());
             self.owner.tell(Input::Restore { jobs, former, runs, paused: paused.clone() });
         }
-        self.owner.tell_all(heard.into_iter().map(|(job, at)| Input::LastSuccess { job, at }).collect());
+        self.owner.tell_all(successes.into_iter().map(|(job, at)| Input::LastSuccess { job, at }).collect());
         self.apply(Definitions::new(NOTIFICATIONS, Vec::new()).with_groups(vec![hook::group()]));
         let mut names = HashSet::new();
         for definitions in sets {
@@ -337,7 +337,7 @@ impl Server {
         self.files.take(
             &indices,
             &InForce { held, follows: BTreeMap::new(), retired, known: &known },
-            Occasion::Asked,
+            Occasion::Requested,
             now,
         )
     }
@@ -388,11 +388,11 @@ impl Server {
         if prune == Prune::Remove { names.into_keys().collect() } else { Vec::new() }
     }
 
-    fn say_troubles(&mut self, kept: &[Definitions], now: Moment) {
+    fn say_troubles(&mut self, sets: &[Definitions], now: Moment) {
         let troubled: Vec<usize> = self.files.troubled().collect();
         for index in troubled {
             let file = &mut self.files.served[index];
-            let set = kept.iter().find(|set| set.source == file.job_source.source());
+            let set = sets.iter().find(|set| set.source == file.job_source.source());
             file.job_count = set.map_or(0, |set| set.jobs.len());
             let text = match file.job_count {
                 0 => format!("{} has problems, and nothing of it is in force", file.path),
@@ -440,9 +440,9 @@ impl Server {
 }
 
 /// Has the loop follow the clock of its store, if that has one.
-fn follow_clock(lease: Lease, asked: Duration) {
+fn follow_clock(lease: Lease, asked_at: Duration) {
     match lease.now {
-        Some(shown) => clock::follow(Reading { shown, asked, answered: boot_time() }),
+        Some(shown) => clock::follow(Reading { shown, asked: asked_at, answered: boot_time() }),
         None => clock::follow_system(),
     }
 }

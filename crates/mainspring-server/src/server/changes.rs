@@ -43,7 +43,7 @@ pub(super) struct Changes {
     /// The request that waits.
     waiting: Option<RequestId>,
     /// When changes were told last.
-    told: Option<Moment>,
+    reported_at: Option<Moment>,
 }
 
 impl Changes {
@@ -77,7 +77,7 @@ impl Changes {
 
     /// Whether a client is there for what changes now.
     fn is_noted(&mut self, now: Moment) -> bool {
-        let is_left = self.waiting.is_none() && self.told.is_some_and(|told| PATIENCE <= now.since(told));
+        let is_left = self.waiting.is_none() && self.reported_at.is_some_and(|at| PATIENCE <= now.since(at));
         if is_left {
             *self = Changes::default();
         }
@@ -129,7 +129,7 @@ impl Changes {
         let is_told = self.is_all || self.wire != ChangesWire::default();
         let has_any = is_told || !self.runs.is_empty() || !self.jobs.is_empty();
         let request_id = self.waiting.take_if(|_| has_any)?;
-        self.told = Some(now);
+        self.reported_at = Some(now);
         let runs = std::mem::take(&mut self.runs).into_iter().map(|(job, (key, state))| RunChangeWire {
             run: key,
             job,
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn of_each_job_the_last_change_is_told_once_to_who_waits() {
         let mut changes = Changes::default();
-        let asked = |id| RequestId { client: 7, id, follows: false, what: "watch" };
+        let request = |id| RequestId { client: 7, id, follows: false, what: "watch" };
         let key = |job: &str| RunKey::new(JobName::new(job).unwrap(), Timestamp::UNIX_EPOCH);
         let end = |job: &str| Operation::Move {
             key: key(job),
@@ -175,46 +175,46 @@ mod tests {
         let now = Moment::now();
         let later = Moment { monotonic: now.monotonic + PATIENCE, ..now };
         changes.note(&batch(vec![begin("early")]), now);
-        changes.watch(asked(8));
-        let (_, told) = changes.take(now).unwrap();
+        changes.watch(request(8));
+        let (_, wire) = changes.take(now).unwrap();
         assert!(
-            told.runs.is_empty() && told.is_cut_short,
-            "nothing is kept before the first question: {told:?}"
+            wire.runs.is_empty() && wire.is_cut_short,
+            "nothing is kept before the first question: {wire:?}"
         );
-        changes.watch(asked(8));
+        changes.watch(request(8));
         assert_eq!(changes.take(now), None);
         changes.note(
             &batch(vec![begin("a"), begin("b"), end("a"), Operation::PauseAll(Some(PauseTerms::default()))]),
             now,
         );
-        let (request_id, told) = changes.take(now).unwrap();
-        assert_eq!(request_id, asked(8));
-        let states: Vec<_> = told.runs.iter().map(|run| (run.job.as_str(), run.state.known())).collect();
+        let (request_id, wire) = changes.take(now).unwrap();
+        assert_eq!(request_id, request(8));
+        let states: Vec<_> = wire.runs.iter().map(|run| (run.job.as_str(), run.state.known())).collect();
         assert_eq!(states, [("a", Some(RunState::Cancelled)), ("b", Some(RunState::Running))]);
-        assert_eq!((told.jobs, told.is_cut_short), (vec![String::new()], false));
+        assert_eq!((wire.jobs, wire.is_cut_short), (vec![String::new()], false));
         // Progress is told by itself, and hides neither the end before it nor the one after it.
-        changes.watch(asked(8));
+        changes.watch(request(8));
         changes.tell_progress(&key("a"), now);
         changes.note(&batch(vec![end("b")]), now);
         changes.tell_progress(&key("b"), now);
         changes.tell_progress(&key("c"), now);
         changes.note(&batch(vec![end("c")]), now);
-        let (_, told) = changes.take(now).unwrap();
-        let states: Vec<_> = told.runs.iter().map(|run| run.state.known()).collect();
+        let (_, wire) = changes.take(now).unwrap();
+        let states: Vec<_> = wire.runs.iter().map(|run| run.state.known()).collect();
         let cancelled = Some(RunState::Cancelled);
         assert_eq!(states, [Some(RunState::Running), cancelled, cancelled]);
         changes.note(&batch((0..=MAX_CHANGED).map(|number| begin(&format!("j{number}"))).collect()), now);
         assert_eq!(changes.take(now), None, "nobody waits");
-        changes.watch(asked(9));
-        let (_, told) = changes.take(now).unwrap();
-        assert_eq!((told.runs.len(), told.is_cut_short), (MAX_CHANGED, true));
+        changes.watch(request(9));
+        let (_, wire) = changes.take(now).unwrap();
+        assert_eq!((wire.runs.len(), wire.is_cut_short), (MAX_CHANGED, true));
         changes.note(&batch(vec![begin("a")]), later);
         changes.note(&batch(vec![begin("b")]), later);
-        changes.watch(asked(10));
-        let (_, told) = changes.take(later).unwrap();
+        changes.watch(request(10));
+        let (_, wire) = changes.take(later).unwrap();
         assert!(
-            told.runs.is_empty() && told.is_cut_short,
-            "a client that stopped asking is told of the gap: {told:?}"
+            wire.runs.is_empty() && wire.is_cut_short,
+            "a client that stopped asking is told of the gap: {wire:?}"
         );
     }
 }

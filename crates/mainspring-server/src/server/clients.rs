@@ -37,7 +37,7 @@ pub(super) struct Clients {
     /// The connections, beside what clients wait for.
     pub(super) peers: Peers,
     /// What becomes of the reply to each command that is under way.
-    asked: HashMap<Ticket, Purpose>,
+    purposes: HashMap<Ticket, Purpose>,
     last_ticket: u64,
     /// Which clients wait for the end of which run.
     waiters: Waiters,
@@ -62,7 +62,7 @@ impl Clients {
     ) -> io::Result<Clients> {
         Ok(Clients {
             peers: Peers::listen(path, handed, rates.connection)?,
-            asked: HashMap::new(),
+            purposes: HashMap::new(),
             last_ticket: 0,
             waiters: Waiters::default(),
             rates,
@@ -79,13 +79,13 @@ impl Clients {
     /// The next request, with the number of its connection, and the caller: for whom, if the server's own
     /// listener says so, and else whose process it is. A client that names somebody is not believed.
     pub(super) fn next_request(&mut self) -> Option<(RequestId, IdentifiedRequest)> {
-        let (client, asked) = self.peers.next_request()?;
-        let Row { word, answers, .. } = asked.request.row();
+        let (client, request) = self.peers.next_request()?;
+        let Row { word, answers, .. } = request.request.row();
         let follows = answers == Answers::Lines { follows: true };
-        let request_id = RequestId { client, id: asked.id, follows, what: word };
+        let request_id = RequestId { client, id: request.id, follows, what: word };
         let peer = self.peers.get(client)?;
-        let actor = if peer.is_listener { asked.actor } else { Some(peer.owner()) };
-        Some((request_id, IdentifiedRequest { actor, ..asked }))
+        let actor = if peer.is_listener { request.actor } else { Some(peer.owner()) };
+        Some((request_id, IdentifiedRequest { actor, ..request }))
     }
 
     /// Keeps the caller until the request is a command.
@@ -143,7 +143,7 @@ impl Clients {
         }
         self.last_ticket += 1;
         let ticket = Ticket(self.last_ticket);
-        let replaced = self.asked.insert(ticket, purpose);
+        let replaced = self.purposes.insert(ticket, purpose);
         debug_assert!(replaced.is_none(), "a ticket names one command");
         ticket
     }
@@ -151,7 +151,7 @@ impl Clients {
     /// What is to become of a reply; once.
     pub(super) fn take_purpose(&mut self, ticket: Ticket) -> Option<Purpose> {
         debug_assert!(ticket.0 <= self.last_ticket, "a reply is to a command that was given");
-        self.asked.remove(&ticket)
+        self.purposes.remove(&ticket)
     }
 
     /// Queues an answer, unless its client has gone.

@@ -35,7 +35,7 @@ pub(super) struct ClockSteps {
     /// When the clock since boot was read last, and what it showed.
     read: (Moment, Duration),
     /// When people were told of a step last, and what.
-    pub(super) told: Option<ReportedStep>,
+    pub(super) reported: Option<ReportedStep>,
 }
 
 /// A step that people are told of.
@@ -61,7 +61,7 @@ pub(super) struct ClockStep {
 impl ClockSteps {
     /// `since_boot` is the time since the machine was started, its sleep included.
     pub(super) fn new(now: Moment, since_boot: Duration) -> ClockSteps {
-        ClockSteps { looked: now, read: (now, since_boot), told: None }
+        ClockSteps { looked: now, read: (now, since_boot), reported: None }
     }
 
     /// The step since the last look, if there was one.
@@ -77,7 +77,7 @@ impl ClockSteps {
         let slept = self.read.1.saturating_sub(showed).saturating_sub(now.since(read));
         let step = ClockStep { ahead, slept };
         if let Some(text) = step.text() {
-            self.told = Some(ReportedStep { at: now.wall, text, is_back: step.is_back() });
+            self.reported = Some(ReportedStep { at: now.wall, text, is_back: step.is_back() });
         }
         Some(step)
     }
@@ -133,34 +133,34 @@ mod tests {
             let step = steps.look(at(start, waited_ms, wall_ms), || since_boot);
             assert_eq!(step.map(|step| step.ahead.as_secs()), expected, "{waited_ms}");
         }
-        let told = ReportedStep {
+        let reported = ReportedStep {
             at: start.wall + SignedDuration::from_millis(64_900),
             text: "the clock was set back by 1 h 0 min".to_owned(),
             is_back: true,
         };
-        assert_eq!(steps.told, Some(told));
+        assert_eq!(steps.reported, Some(reported));
     }
 
     #[test]
     fn sleep_and_a_step_of_the_clock_are_told_apart() {
         let start = Moment::now();
-        let told = |slept_s: u64, step_s: i64| {
+        let text_of = |slept_s: u64, step_s: i64| {
             let mut steps = ClockSteps::new(start, Duration::from_secs(5));
             let wall_ms = 1_000 + 1_000 * (slept_s.cast_signed() + step_s);
             let since_boot = Duration::from_secs(5 + 1 + slept_s);
             steps.look(at(start, 1_000, wall_ms), || since_boot).and_then(|step| step.text())
         };
-        assert_eq!(told(0, 7_200).unwrap(), "the clock was set forward by 2 h 0 min");
-        assert_eq!(told(7_200, 0).unwrap(), "the machine slept for 2 h 0 min");
+        assert_eq!(text_of(0, 7_200).unwrap(), "the clock was set forward by 2 h 0 min");
+        assert_eq!(text_of(7_200, 0).unwrap(), "the machine slept for 2 h 0 min");
         let both = "the machine slept for 2 h 0 min, and the clock was set forward by 1 h 0 min";
-        assert_eq!(told(7_200, 3_600).unwrap(), both);
-        assert_eq!(told(0, 30), None, "a correction");
-        assert_eq!(told(0, -7_200).unwrap(), "the clock was set back by 2 h 0 min");
+        assert_eq!(text_of(7_200, 3_600).unwrap(), both);
+        assert_eq!(text_of(0, 30), None, "a correction");
+        assert_eq!(text_of(0, -7_200).unwrap(), "the clock was set back by 2 h 0 min");
         let both = "the machine slept for 2 h 0 min, and the clock was set back by 1 h 0 min";
-        assert_eq!(told(7_200, -3_600).unwrap(), both);
-        assert_eq!(told(0, -30), None, "a correction");
+        assert_eq!(text_of(7_200, -3_600).unwrap(), both);
+        assert_eq!(text_of(0, -30), None, "a correction");
         assert_eq!(
-            told(7_200, -7_200),
+            text_of(7_200, -7_200),
             None,
             "the wall clock stands where it stood: nothing was passed over"
         );

@@ -46,7 +46,7 @@ pub(super) struct Feed {
     at: u64,
     line: String,
     /// When the store was asked last, and how far the run was then.
-    asked: Option<(Moment, RunPhase)>,
+    last_query: Option<(Moment, RunPhase)>,
 }
 
 /// What a feed does at the end of its file.
@@ -63,8 +63,8 @@ const _: () = assert!(ANSWER_WAIT.as_nanos() < ASK_INTERVAL.as_nanos());
 impl Feed {
     /// Of a run, as far as it has come.
     pub(super) fn new(id: u64, key: RunKey, job: Option<JobName>, path: PathBuf) -> Feed {
-        let (follows, is_shared, reader, at, line, asked) = (false, false, None, 0, String::new(), None);
-        Feed { id, key, job, follows, path, is_shared, reader, at, line, asked }
+        let (follows, is_shared, reader, at, line, last_query) = (false, false, None, 0, String::new(), None);
+        Feed { id, key, job, follows, path, is_shared, reader, at, line, last_query }
     }
 
     /// The next whole line; `None` at the end of what is there.
@@ -101,7 +101,7 @@ impl Feed {
             AtEnd::Wait
         } else if !self.follows {
             self.at_end_for_good(phase, now)
-        } else if self.is_shared && !self.asked.is_some_and(rests) {
+        } else if self.is_shared && !self.last_query.is_some_and(rests) {
             self.ask(now, phase)
         } else if !is_over || self.job.is_some() {
             AtEnd::Wait
@@ -116,8 +116,8 @@ impl Feed {
         if phase == RunPhase::Over || !self.is_shared {
             return AtEnd::End;
         }
-        match self.asked {
-            None => self.asked = Some((now, RunPhase::Open)),
+        match self.last_query {
+            None => self.last_query = Some((now, RunPhase::Open)),
             Some((at, RunPhase::Open)) if now.since(at) < ANSWER_WAIT => {}
             Some((_, RunPhase::Open)) => {
                 // As if it were over: nothing more is asked.
@@ -129,13 +129,13 @@ impl Feed {
     }
 
     fn ask(&mut self, now: Moment, phase: RunPhase) -> AtEnd {
-        self.asked = Some((now, phase));
+        self.last_query = Some((now, phase));
         AtEnd::Ask
     }
 
     /// When the store is to be asked again.
     pub(super) fn asks_at(&self) -> Option<Instant> {
-        let (at, _) = self.asked.filter(|(_, then)| *then == RunPhase::Open && self.is_shared)?;
+        let (at, _) = self.last_query.filter(|(_, then)| *then == RunPhase::Open && self.is_shared)?;
         Some(at.monotonic + if self.follows { ASK_INTERVAL } else { ANSWER_WAIT })
     }
 }

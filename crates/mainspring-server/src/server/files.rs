@@ -51,7 +51,7 @@ pub(super) struct Due {
     /// Gone for so long that their jobs go.
     pub(super) removed: Vec<usize>,
     /// To be told of, because they do not come to rest or cannot be looked at.
-    pub(super) told: Vec<usize>,
+    pub(super) reported: Vec<usize>,
 }
 
 /// All served files.
@@ -174,7 +174,7 @@ impl Files {
                 has_changed |= file.watch.seen() != Some(seen);
                 match file.watch.look(seen, self.writers.of(Path::new(&file.path)), at) {
                     Decision::Rest | Decision::Wait => {}
-                    Decision::Tell => due.told.push(index),
+                    Decision::Tell => due.reported.push(index),
                     Decision::Read => due.read.push(index),
                     Decision::Remove => due.removed.push(index),
                 }
@@ -185,7 +185,7 @@ impl Files {
                 self.watch();
             }
         }
-        if reading == Occasion::Asked {
+        if reading == Occasion::Requested {
             due.read = (0..self.served.len()).filter(|index| !self.served[*index].is_input()).collect();
         }
         due
@@ -282,7 +282,7 @@ impl Files {
     /// Reads the files of a source, and keeps whether they say other things than these jobs.
     pub(super) fn compare_with(&mut self, source: &str, jobs: &BTreeMap<&JobName, &Job>) {
         let Files { served, reader, .. } = self;
-        let kept = jobs.values().map(|job| (job.name.as_str(), job.text.as_str())).collect();
+        let texts = jobs.values().map(|job| (job.name.as_str(), job.text.as_str())).collect();
         for file in served.iter_mut().filter(|file| !file.is_input() && file.job_source.source() == source) {
             let loaded = reader.load(&file.path);
             file.is_unapplied = loaded.map_or(true, |mut loaded| {
@@ -290,7 +290,7 @@ impl Files {
                     let mut known = jobs.values().filter_map(|job| KnownJob::of(job)).collect();
                     names::recall(&mut loaded, &mut known, Likeness::InWord);
                 }
-                !says(&loaded, &kept)
+                !says(&loaded, &texts)
             });
         }
     }
@@ -357,9 +357,9 @@ impl Files {
 }
 
 /// Whether a file says these jobs, by name and text, and no others.
-pub(super) fn says(loaded: &LoadedFile, kept: &BTreeMap<&str, &str>) -> bool {
-    let is_kept = |placed: &PlacedJob| kept.get(placed.job.name.as_str()) == Some(&placed.job.text.as_str());
-    kept.len() == loaded.jobs.len() && loaded.jobs.iter().all(is_kept)
+pub(super) fn says(loaded: &LoadedFile, texts: &BTreeMap<&str, &str>) -> bool {
+    let is_kept = |placed: &PlacedJob| texts.get(placed.job.name.as_str()) == Some(&placed.job.text.as_str());
+    texts.len() == loaded.jobs.len() && loaded.jobs.iter().all(is_kept)
 }
 
 #[cfg(test)]
@@ -383,7 +383,7 @@ mod tests {
         let reader = Reader::new(users);
         let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
         let take = |files: &mut Files, index| {
-            let taken = files.take(&[index], &InForce::nothing(), Occasion::Asked, Moment::now());
+            let taken = files.take(&[index], &InForce::nothing(), Occasion::Requested, Moment::now());
             taken.into_iter().map(|(index, loaded)| (index, loaded.jobs.len())).collect::<Vec<_>>()
         };
         assert_eq!([take(&mut files, 0), take(&mut files, 1)], [[(0, 1)], [(1, 1)]]);

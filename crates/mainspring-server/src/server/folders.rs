@@ -221,7 +221,7 @@ mod tests {
             wall: begin.wall + Duration::from_secs(seconds),
             monotonic: begin.monotonic + Duration::from_secs(seconds),
         };
-        assert_eq!(files.due(Occasion::Asked, begin).read, [0]);
+        assert_eq!(files.due(Occasion::Requested, begin).read, [0]);
         fs::remove_file(folder.join("a")).unwrap();
         let mut due = |seconds| {
             files.compare();

@@ -48,10 +48,10 @@ impl Server {
         };
         let mut health = HealthWire {
             epoch: Some(self.owner.lease().epoch),
-            clock_step: self.clock_steps.told.as_ref().map(|told| ClockStepWire {
-                at: told.at,
-                text: told.text.clone(),
-                is_back: told.is_back,
+            clock_step: self.clock_steps.reported.as_ref().map(|step| ClockStepWire {
+                at: step.at,
+                text: step.text.clone(),
+                is_back: step.is_back,
             }),
             open_files_max: Some(descriptors::limit()),
             running_max: Some(self.work.execution().capacity() as u64),
@@ -71,17 +71,17 @@ impl Server {
 
     /// Has it written for the other servers of a pool, if it is another than was written last.
     pub(super) fn keep_status(&mut self, now: Moment) {
-        let is_young = |kept: &KeptStatus| now.since(kept.looked) < KEEP_INTERVAL;
+        let is_young = |status: &KeptStatus| now.since(status.looked) < KEEP_INTERVAL;
         if self.owner.lease().lasts.is_none() || self.kept_status.as_ref().is_some_and(is_young) {
             return;
         }
         let mut known = self.planner_status(now);
         known.status.next = self.next_run(now);
-        if let Some(kept) = self.kept_status.as_mut().filter(|kept| !kept.is_old(&known, now)) {
-            kept.looked = now;
+        if let Some(status) = self.kept_status.as_mut().filter(|status| !status.is_old(&known, now)) {
+            status.looked = now;
             return;
         }
-        let has_lines = self.kept_status.as_ref().is_none_or(|kept| kept.has_other_files(&known));
+        let has_lines = self.kept_status.as_ref().is_none_or(|status| status.has_other_files(&known));
         let line = |(job, _): (&Job, _)| {
             Some((job.name.clone(), self.files.line_of(&JobSource::of(&job.source), &job.name)?))
         };

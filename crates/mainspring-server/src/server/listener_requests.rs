@@ -16,14 +16,14 @@ impl Server {
     /// What was counted and measured since the server began.
     pub(super) fn metrics(&self, jobs_max: usize) -> NextResult {
         let jobs = self.owner.planner().jobs().map(|(job, _)| &job.name);
-        let told = MetricsWire {
+        let metrics = MetricsWire {
             commit: self.owner.writer().commits.clone(),
             output_lost_bytes: self.work.outputs.lost_bytes,
-            ..self.listener.meters.told(jobs, jobs_max.min(MAX_METERED_JOBS))
+            ..self.listener.meters.wire(jobs, jobs_max.min(MAX_METERED_JOBS))
         };
         query(move |reader| {
-            let told = MetricsWire { waiting: queries::waiting(reader)?, ..told };
-            Ok(Next::Answer(Response::Metrics(Box::new(told))))
+            let metrics = MetricsWire { waiting: queries::waiting(reader)?, ..metrics };
+            Ok(Next::Answer(Response::Metrics(Box::new(metrics))))
         })
     }
 

@@ -208,7 +208,7 @@ impl Meters {
 
     /// All that was counted, with the first so many of these jobs by name. Jobs that are gone are not told
     /// of.
-    pub(super) fn told<'j>(&self, jobs: impl Iterator<Item = &'j JobName>, jobs_max: usize) -> MetricsWire {
+    pub(super) fn wire<'j>(&self, jobs: impl Iterator<Item = &'j JobName>, jobs_max: usize) -> MetricsWire {
         let mut wire = self.wire.clone();
         for (index, name) in jobs.enumerate() {
             let Some(found) = self.jobs.get(name) else { continue };
@@ -265,16 +265,16 @@ mod tests {
         let names: Vec<&str> = meters.jobs.keys().map(JobName::as_str).collect();
         assert_eq!(names, ["a", "b"], "a name that no job has is not kept");
         assert_eq!(meters.wire.others.ended.values().sum::<u64>(), 2);
-        let told = meters.told(known.iter(), 200);
-        assert_eq!((told.jobs["a"].ended["failed"], told.once.ended["failed"]), (1, 1));
-        assert_eq!(told.jobs["b"].skipped["earlier_running"], 1);
-        assert!((told.jobs["a"].duration.sum - 2.0).abs() < 1e-9);
-        assert_eq!((told.jobs.len(), told.operations.sum), (2, 5.0));
+        let metrics = meters.wire(known.iter(), 200);
+        assert_eq!((metrics.jobs["a"].ended["failed"], metrics.once.ended["failed"]), (1, 1));
+        assert_eq!(metrics.jobs["b"].skipped["earlier_running"], 1);
+        assert!((metrics.jobs["a"].duration.sum - 2.0).abs() < 1e-9);
+        assert_eq!((metrics.jobs.len(), metrics.operations.sum), (2, 5.0));
         assert!(meters.going.is_empty());
         let mut off = Meters::default();
         off.note(&Batch::new(1, vec![end("a", 2)]), |_| true);
         off.turn(|| unreachable!("nothing asks how long a turn took"));
-        assert_eq!(off.told(known.iter(), 200), MetricsWire::default());
+        assert_eq!(off.wire(known.iter(), 200), MetricsWire::default());
     }
 
     #[test]
@@ -307,11 +307,11 @@ mod tests {
         meters.note(&Batch::new(3, vec![end("a", 2)]), |_| true);
         meters.going.insert(key("notify:a:failed:1"), Going { started: now, is_once: true });
         meters.note(&Batch::new(4, vec![end("notify:a:failed:1", 2)]), |_| true);
-        let told = meters.told([&job].into_iter(), 200);
-        let of = &told.jobs["a"];
+        let metrics = meters.wire([&job].into_iter(), 200);
+        let of = &metrics.jobs["a"];
         assert_eq!((of.missed.values().sum::<u64>(), of.coalesced), (2, 1));
         assert_eq!(of.last_success, Some(now), "a failure does not take it away");
-        assert_eq!(told.notifications["failed"], 1);
+        assert_eq!(metrics.notifications["failed"], 1);
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
         let names: Vec<String> = (0..203).map(|number| format!("j{number:04}")).collect();
         meters.note(&Batch::new(1, names.iter().map(|name| end(name, 1)).collect()), |_| true);
         let known: Vec<JobName> = names.iter().map(|name| JobName::new(name).unwrap()).collect();
-        let told = meters.told(known.iter(), 200);
-        assert_eq!((told.jobs.len(), told.others.ended["failed"]), (200, 3));
+        let metrics = meters.wire(known.iter(), 200);
+        assert_eq!((metrics.jobs.len(), metrics.others.ended["failed"]), (200, 3));
     }
 }

@@ -343,9 +343,9 @@ mod tests {
             assert!(outputs.flush().is_empty());
             outputs.close(&key(second), Cause::Trigger, 3);
         }
-        let kept: Vec<bool> =
+        let present: Vec<bool> =
             (0..5).map(|second| outputs.path(&key(second), Cause::Trigger).exists()).collect();
-        assert_eq!(kept, [false, false, true, true, true]);
+        assert_eq!(present, [false, false, true, true, true]);
         let removed: Vec<bool> =
             (0..5).map(|second| is_removed(&root, &key(second), Cause::Trigger)).collect();
         assert_eq!(removed, [true, true, false, false, false]);

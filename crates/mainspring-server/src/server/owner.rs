@@ -216,8 +216,8 @@ impl Owner {
     pub(super) fn next_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Option<News> {
         let was_full = self.writer.is_full();
         Some(match self.writer.next_report(now)? {
-            Report::Committed { number, answers, holders, asked, reading } => {
-                self.is_renewed(asked, reading);
+            Report::Committed { number, answers, holders, asked_at, reading } => {
+                self.is_renewed(asked_at, reading);
                 debug_assert!(holders.iter().all(|(index, _)| *index < answers.len()), "of its answers");
                 if !holders.is_empty() {
                     self.planner.handle(now.wall, Input::Holders(holders), outputs);
@@ -225,8 +225,8 @@ impl Owner {
                 self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
                 News::Committed { was_full }
             }
-            Report::Renewed { asked, reading } => {
-                self.is_renewed(asked, reading);
+            Report::Renewed { asked_at, reading } => {
+                self.is_renewed(asked_at, reading);
                 News::Nothing
             }
             Report::Loaded(input) => {
@@ -246,9 +246,9 @@ impl Owner {
     }
 
     /// The lease lasts from then on, and the store's clock showed this.
-    fn is_renewed(&mut self, asked: Duration, reading: Option<Reading>) {
-        debug_assert!(asked <= boot_time(), "a store is asked before it answers");
-        self.renewed = self.renewed.max(asked);
+    fn is_renewed(&mut self, asked_at: Duration, reading: Option<Reading>) {
+        debug_assert!(asked_at <= boot_time(), "a store is asked before it answers");
+        self.renewed = self.renewed.max(asked_at);
         reading.into_iter().for_each(follow);
     }
 

@@ -274,12 +274,12 @@ impl Peer {
             return None;
         }
         debug_assert_eq!(self.unread[end], b'\n', "a request is a line");
-        let asked = IdentifiedRequest::read(&self.unread[self.start..end]);
+        let parsed = IdentifiedRequest::read(&self.unread[self.start..end]);
         (self.start, self.line) = (end + 1, Line::NotBefore(end + 1));
         self.taken_count += 1;
         self.find_line();
-        match asked {
-            Ok(asked) => Some(asked),
+        match parsed {
+            Ok(request) => Some(request),
             Err(error) => {
                 self.refuse(error.message);
                 None

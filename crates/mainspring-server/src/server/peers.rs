@@ -158,8 +158,8 @@ impl Peers {
         for _ in 0..self.peers.len() {
             self.next_index = (self.next_index + 1) % self.peers.len();
             let peer = &mut self.peers[self.next_index];
-            if let Some(asked) = peer.next_request() {
-                return Some((peer.number, asked));
+            if let Some(request) = peer.next_request() {
+                return Some((peer.number, request));
             }
         }
         None

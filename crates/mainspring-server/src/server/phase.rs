@@ -32,7 +32,7 @@ pub(super) enum Phase {
     Running,
     Gathering { since: Moment },
     Draining { since: Moment },
-    Asked { since: Moment },
+    Terminating { since: Moment },
     Killed { since: Moment },
 }
 
@@ -43,7 +43,7 @@ impl Phase {
             Phase::Running => None,
             Phase::Gathering { since } => Some((GATHER, since)),
             Phase::Draining { since } => Some((stopping.drain, since)),
-            Phase::Asked { since } => Some((stopping.grace, since)),
+            Phase::Terminating { since } => Some((stopping.grace, since)),
             Phase::Killed { since } => Some((KILL_WAIT, since)),
         }
     }

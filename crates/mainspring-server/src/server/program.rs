@@ -142,12 +142,12 @@ impl Server {
 /// it by as long as the store takes to answer, and the start would wait for that. A name is told from
 /// another by its due time as well, and keeps it.
 fn due_now(command: Command, now: Moment) -> Command {
-    let Command::Submit(mut asked) = command else { return command };
+    let Command::Submit(mut submission) = command else { return command };
     let by_program = ahead().and_then(|ahead| now.wall.checked_add(ahead).ok());
-    if asked.name.is_none() && by_program.is_some_and(|by_program| asked.due <= by_program) {
-        asked.due = asked.due.min(now.wall);
+    if submission.name.is_none() && by_program.is_some_and(|by_program| submission.due <= by_program) {
+        submission.due = submission.due.min(now.wall);
     }
-    Command::Submit(asked)
+    Command::Submit(submission)
 }
 
 /// Refuses names of a program's jobs that others have.
@@ -165,10 +165,10 @@ pub(super) fn check_own(records: &[JobRecord], own: Option<&Definitions>) -> Res
 }
 
 /// What a program says of its jobs counts, and not what was kept of them.
-pub(super) fn leave_own_out(kept: &mut [Definitions], own: Option<&Definitions>) {
+pub(super) fn leave_own_out(sets: &mut [Definitions], own: Option<&Definitions>) {
     let Some(own) = own else { return };
     let names: HashSet<&JobName> = own.jobs.iter().map(|job| &job.name).collect();
-    for set in kept.iter_mut().filter(|set| set.source == own.source) {
+    for set in sets.iter_mut().filter(|set| set.source == own.source) {
         set.jobs.retain(|job| !names.contains(&job.name));
     }
 }

@@ -178,7 +178,7 @@ pub fn audit(command: &Command, at: Timestamp) -> Option<Audit> {
         _ => String::new(),
     };
     let (action, target) = match command {
-        Command::Trigger(asked) => ("run", asked.job.to_string()),
+        Command::Trigger(request) => ("run", request.job.to_string()),
         Command::Pause(scope, _) => ("pause", of_scope(scope)),
         Command::Resume(scope) => ("resume", of_scope(scope)),
         Command::Cancel(key) => ("cancel", key.to_string()),

@@ -55,7 +55,7 @@ const _: () = assert!(MAX_UNSTARTED.is_multiple_of(UNSTARTED_ROWS), "the limit i
 ///
 /// When a state, a cause, an order, a time or a cursor is none.
 pub(super) fn history_query(
-    asked: &HistoryWire,
+    wire: &HistoryWire,
     members: Vec<JobName>,
 ) -> Result<mainspring_job::Query, ErrorWire> {
     let state =
@@ -63,12 +63,12 @@ pub(super) fn history_query(
     let cause =
         |name: &str| Cause::from_name(name).ok_or_else(|| usage(format!("there is no cause `{name}`")));
     let no_run = |text: &str| usage(format!("`{text}` is no run"));
-    let mut query = mainspring_job::Query::new(asked.limit.clamp(1, MAX_ROWS));
-    query.job = asked.job.as_deref().map(job_name).transpose()?;
-    query.group = asked.group.as_deref().map(group_name).transpose()?;
+    let mut query = mainspring_job::Query::new(wire.limit.clamp(1, MAX_ROWS));
+    query.job = wire.job.as_deref().map(job_name).transpose()?;
+    query.group = wire.group.as_deref().map(group_name).transpose()?;
     query.members = members;
-    query.states = asked.states.iter().map(state).collect::<Result<_, _>>()?;
-    match asked.cause.as_deref() {
+    query.states = wire.states.iter().map(state).collect::<Result<_, _>>()?;
+    match wire.cause.as_deref() {
         Some(ALL_CAUSES) => {}
         Some(NOTIFY_CAUSE) if query.group.is_some() => {
             return Err(usage(format!(
@@ -84,14 +84,14 @@ pub(super) fn history_query(
             query.without_group = (!is_shown).then(|| hook::group().name);
         }
     }
-    query.since = asked.since.as_deref().map(time).transpose()?;
-    query.until = asked.until.as_deref().map(time).transpose()?;
-    query.order = match asked.order.as_deref() {
+    query.since = wire.since.as_deref().map(time).transpose()?;
+    query.until = wire.until.as_deref().map(time).transpose()?;
+    query.order = match wire.order.as_deref() {
         None | Some("nominal") => Order::Nominal,
         Some("ended") => Order::Ended,
         Some(other) => return Err(usage(format!("there is no order `{other}`: nominal or ended"))),
     };
-    let cursor = asked.cursor.as_deref();
+    let cursor = wire.cursor.as_deref();
     query.cursor = cursor.map(|text| text.parse().map_err(|_| no_run(text))).transpose()?;
     Ok(query)
 }
@@ -134,11 +134,11 @@ fn with_servers(
     local: ProgressTable,
 ) -> Result<Vec<RunWire>, ErrorWire> {
     let running = runs.iter().filter(|run| run.state == RunState::Running).count();
-    let told = with_others(reader, local, running)?;
+    let progress = with_others(reader, local, running)?;
     let place_of = places(reader, runs.iter().map(|run| run.worker))?;
     let wire = |run: &Run| {
         let (host, server) = place_of(run.worker);
-        RunWire { host, server, progress: told.of_run(run), ..RunWire::from(run) }
+        RunWire { host, server, progress: progress.of_run(run), ..RunWire::from(run) }
     };
     Ok(runs.iter().map(wire).collect())
 }
@@ -213,7 +213,7 @@ pub(super) fn list(
 
 /// How the last runs of jobs went, in one question, and how far those are that go on.
 fn add_runs(reader: &mut dyn Reader, jobs: &mut [JobWire], local: ProgressTable) -> Result<(), ErrorWire> {
-    let told = with_others(reader, local, jobs.iter().map(|job| job.running).sum())?;
+    let progress = with_others(reader, local, jobs.iter().map(|job| job.running).sum())?;
     let names: Vec<JobName> = jobs.iter().filter_map(|job| JobName::new(&job.name).ok()).collect();
     let last = reader.last_ended(&names).map_err(store_failed)?;
     let last = with_servers(reader, &last, ProgressTable::default())?;
@@ -221,7 +221,7 @@ fn add_runs(reader: &mut dyn Reader, jobs: &mut [JobWire], local: ProgressTable)
     for job in jobs {
         job.last = last.remove(job.name.as_str());
         let name = JobName::new(&job.name).ok().filter(|_| 0 < job.running);
-        job.progress = name.and_then(|name| told.of_job(&name));
+        job.progress = name.and_then(|name| progress.of_job(&name));
     }
     Ok(())
 }
@@ -306,10 +306,10 @@ pub(super) fn audit(reader: &mut dyn Reader, query: &AuditQuery) -> NextResult {
 /// # Errors
 ///
 /// When a time is none.
-pub(super) fn audit_query(asked: &AuditAskWire) -> Result<AuditQuery, ErrorWire> {
-    let mut query = AuditQuery::new(asked.limit.clamp(1, MAX_ROWS));
-    (query.actor, query.target) = (asked.actor.clone(), asked.target.clone());
-    (query.since, query.before) = (asked.since.as_deref().map(time).transpose()?, asked.before);
+pub(super) fn audit_query(wire: &AuditAskWire) -> Result<AuditQuery, ErrorWire> {
+    let mut query = AuditQuery::new(wire.limit.clamp(1, MAX_ROWS));
+    (query.actor, query.target) = (wire.actor.clone(), wire.target.clone());
+    (query.since, query.before) = (wire.since.as_deref().map(time).transpose()?, wire.before);
     Ok(query)
 }
 

@@ -72,13 +72,13 @@ impl ReadOnlyBackend<'_> {
             Request::Status => return self.status(),
             Request::Health => return self.health(),
             Request::Recount => queries::recount(self.reader),
-            Request::List(asked) => self.list(asked)?,
+            Request::List(wire) => self.list(wire)?,
             Request::Pending { after, limit } => queries::pending_start(after.as_deref())
                 .and_then(|after| queries::pending(self.reader, after, *limit)),
             Request::Show { job } => self.show(job)?,
-            Request::History(asked) => self.history(asked)?,
-            Request::Audit(asked) => {
-                queries::audit_query(asked).and_then(|query| queries::audit(self.reader, &query))
+            Request::History(wire) => self.history(wire)?,
+            Request::Audit(wire) => {
+                queries::audit_query(wire).and_then(|query| queries::audit(self.reader, &query))
             }
             Request::Stats { job } => self.stats(job)?,
             Request::Export { after } => return self.export(after.as_deref()),
@@ -197,14 +197,14 @@ impl ReadOnlyBackend<'_> {
         Ok(Response::Health(Box::new(health)))
     }
 
-    fn list(&mut self, asked: &ListWire) -> Result<NextResult, Error> {
-        let selector = Selector::parse(&asked.labels).map_err(|error| Error::Refused(usage(error)))?;
+    fn list(&mut self, wire: &ListWire) -> Result<NextResult, Error> {
+        let selector = Selector::parse(&wire.labels).map_err(|error| Error::Refused(usage(error)))?;
         let paused = self.reader.pause().map_err(Error::Store)?;
         let lines = PlannerStatus::lines(self.reader);
         let found = |record: JobRecord| {
             defined(&record).filter(|job| selector.holds(&job.labels)).map(|job| (record, job))
         };
-        let (page, after) = self.page(asked.after.as_deref(), found, |(record, _)| record)?;
+        let (page, after) = self.page(wire.after.as_deref(), found, |(record, _)| record)?;
         let names: Vec<&JobName> = page.iter().map(|(_, job)| &job.name).collect();
         let loads = self.loads(&names).map_err(Error::Store)?;
         let row = |(record, job): (JobRecord, Job)| {
@@ -256,14 +256,14 @@ impl ReadOnlyBackend<'_> {
         Ok(JobWire { definition: record.text, holds, waiting, waiting_count, source_line, ..wire })
     }
 
-    fn history(&mut self, asked: &HistoryWire) -> Result<NextResult, Error> {
+    fn history(&mut self, wire: &HistoryWire) -> Result<NextResult, Error> {
         let mut members = Vec::new();
-        if let Some(group) = asked.group.as_deref() {
+        if let Some(group) = wire.group.as_deref() {
             let is_member = |job: &Job| job.work.group.as_ref().is_some_and(|its| its.as_str() == group);
             let (records, _) = self.records()?;
             members = records.iter().filter_map(defined).filter(is_member).map(|job| job.name).collect();
         }
-        let query = match queries::history_query(asked, members) {
+        let query = match queries::history_query(wire, members) {
             Ok(query) => query,
             Err(error) => return Ok(Err(error)),
         };

@@ -46,10 +46,10 @@ impl Server {
         let has_other_zone =
             self.files.zones_have_changed(now) && self.take_zones(now) && !self.files.is_shared;
         let is_asked = self.signals.is_reload_asked() || has_other_zone;
-        let reading = if is_asked { Occasion::Asked } else { Occasion::Rested };
-        let Due { read: due, removed, told } = self.files.due(reading, now);
+        let reading = if is_asked { Occasion::Requested } else { Occasion::Rested };
+        let Due { read: due, removed, reported } = self.files.due(reading, now);
         self.say_of_folders(now);
-        for index in told {
+        for index in reported {
             let text = self.files.served[index].unrest_text();
             self.note(now.wall, &text);
         }

@@ -227,7 +227,7 @@ mod tests {
         format!("2026-11-21T03:00:00.000Z {attempt} stdout line {number:06}\n")
     }
 
-    fn kept(attempt: u32, from: usize, to: usize) -> KeptOutput {
+    fn output(attempt: u32, from: usize, to: usize) -> KeptOutput {
         let lines = (from..to).map(|number| line(attempt, number)).collect();
         let mut output = KeptOutput::new(key(), attempt, lines);
         output.left_out_bytes = (0..from).map(|number| line(attempt, number).len() as u64).sum();
@@ -250,30 +250,30 @@ mod tests {
         let folder = scratch::path("brought");
         let path = folder.join("tea/20261121T030000Z.log");
         let mut files = Files::default();
-        files.add(&[kept(1, 0, 0)], RunPhase::Open, &path).unwrap();
+        files.add(&[output(1, 0, 0)], RunPhase::Open, &path).unwrap();
         assert!(!path.parent().unwrap().exists(), "it has written nothing");
         for to in [1, 1, 3] {
-            files.add(&[kept(1, 0, to)], RunPhase::Open, &path).unwrap();
+            files.add(&[output(1, 0, to)], RunPhase::Open, &path).unwrap();
         }
         let live = readable(path.clone());
         assert_eq!(texts(&live), ["0", "1", "2"]);
-        files.add(&[kept(1, 2, 4)], RunPhase::Open, &path).unwrap();
-        files.add(&[kept(1, 6, 7)], RunPhase::Open, &path).unwrap();
+        files.add(&[output(1, 2, 4)], RunPhase::Open, &path).unwrap();
+        files.add(&[output(1, 6, 7)], RunPhase::Open, &path).unwrap();
         let lost = 2 * line(1, 0).len();
         let note = format!("note {lost} bytes before this are at the server that ran it");
         assert_eq!(texts(&live)[3..], ["3", &note, "6"]);
         // Another attempt, at another server.
-        files.add(&[kept(1, 6, 8), kept(2, 0, 1)], RunPhase::Open, &path).unwrap();
-        files.add(&[kept(1, 6, 8), kept(2, 0, 2)], RunPhase::Over, &path).unwrap();
+        files.add(&[output(1, 6, 8), output(2, 0, 1)], RunPhase::Open, &path).unwrap();
+        files.add(&[output(1, 6, 8), output(2, 0, 2)], RunPhase::Over, &path).unwrap();
         assert_eq!(readable(path.clone()), path);
         assert_eq!(texts(&path)[6..], ["7", "0", "1"]);
-        files.add(&[kept(1, 6, 8), kept(2, 0, 2)], RunPhase::Over, &path).unwrap();
+        files.add(&[output(1, 6, 8), output(2, 0, 2)], RunPhase::Over, &path).unwrap();
         assert_eq!(texts(&path)[6..], ["7", "0", "1"], "it is whole");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
         // Of what is over the end is brought at once, and a file of an earlier process is made again.
         let other = folder.join("tea/20261121T040000Z.log");
         fs::write(other.with_extension(LIVE), "half a li").unwrap();
-        Files::default().add(&[kept(1, 6, 7)], RunPhase::Over, &other).unwrap();
+        Files::default().add(&[output(1, 6, 7)], RunPhase::Over, &other).unwrap();
         let note = format!("note {} bytes before this are at the server that ran it", 6 * line(1, 0).len());
         assert_eq!(texts(&other), [note.as_str(), "6"]);
         let _ = fs::remove_dir_all(&folder);
@@ -288,14 +288,14 @@ mod tests {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         // The server is killed within a line.
         fs::write(&path, line(1, 0) + "2026-11-21T03:00:00.000Z 1 stdo").unwrap();
-        assert_eq!(first.output(), Some(kept(1, 0, 1)));
-        add(&[kept(2, 0, 1)], RunPhase::Open, &path);
+        assert_eq!(first.output(), Some(output(1, 0, 1)));
+        add(&[output(2, 0, 1)], RunPhase::Open, &path);
         assert_eq!(readable(path.clone()), path, "nothing is brought while one runs here");
         drop(first);
-        add(&[kept(2, 0, 1)], RunPhase::Open, &path);
+        add(&[output(2, 0, 1)], RunPhase::Open, &path);
         assert_eq!(texts(&readable(path.clone())), ["0", "stdo", "0"]);
         // It had written more, and a third ran elsewhere.
-        let before = vec![kept(2, 0, 2), kept(3, 0, 0), kept(4, 0, 9)];
+        let before = vec![output(2, 0, 2), output(3, 0, 0), output(4, 0, 9)];
         let fourth = OwnFile::begin_after(before, key(), 4, path.clone());
         assert_eq!(texts(&readable(path.clone())), ["0", "stdo", "0", "1"], "its own is not brought");
         assert_eq!(readable(path.clone()), path);

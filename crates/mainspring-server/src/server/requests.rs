@@ -50,9 +50,9 @@ impl Server {
         self.clients.peers.read(now);
         let (began, mut taken_count) = (Moment::now(), 0);
         while self.takes_requests(now)
-            && let Some((request_id, asked)) = self.clients.next_request()
+            && let Some((request_id, identified)) = self.clients.next_request()
         {
-            self.take_request(request_id, asked, now);
+            self.take_request(request_id, identified, now);
             taken_count += 1;
             let is_portion = PORTION <= taken_count && self.owner.writer().has_place();
             if is_portion || TURN_TIME <= Moment::now().since(began) {
@@ -61,9 +61,9 @@ impl Server {
         }
     }
 
-    fn take_request(&mut self, request_id: RequestId, asked: IdentifiedRequest, now: Moment) {
-        let admitted = self.admit(request_id, &asked, now);
-        let asking = admitted.and_then(|()| self.answer(request_id, asked.request, now));
+    fn take_request(&mut self, request_id: RequestId, identified: IdentifiedRequest, now: Moment) {
+        let admitted = self.admit(request_id, &identified, now);
+        let asking = admitted.and_then(|()| self.answer(request_id, identified.request, now));
         self.go_on(request_id, asking);
     }
 
@@ -71,10 +71,10 @@ impl Server {
     fn admit(
         &mut self,
         request_id: RequestId,
-        asked: &IdentifiedRequest,
+        identified: &IdentifiedRequest,
         now: Moment,
     ) -> Result<(), ErrorWire> {
-        let row = asked.request.row();
+        let row = identified.request.row();
         if row.power == Power::Listener && !self.clients.is_listener(request_id) {
             return Err(ErrorWire::new(ErrorKind::Denied, "only the listener of the server may ask that"));
         }
@@ -83,8 +83,8 @@ impl Server {
         if row.power.changes() {
             self.clients.weigh(request_id, now)?;
         }
-        let actor = asked.actor.as_ref().filter(|_| row.is_audited);
-        let audit = actor.map(|actor| audit(actor, &row, asked.comment.as_deref(), now)).transpose()?;
+        let actor = identified.actor.as_ref().filter(|_| row.is_audited);
+        let audit = actor.map(|actor| audit(actor, &row, identified.comment.as_deref(), now)).transpose()?;
         self.begin_audit(request_id, audit);
         self.may_define(&row)?;
         if row.power.changes() && self.phase != Phase::Running {
@@ -215,16 +215,16 @@ impl Server {
             Request::Status => self.status(now),
             Request::Health => self.health(now),
             Request::Recount => query(move |reader| queries::recount(reader)),
-            Request::List(asked) => self.list(&asked, now),
+            Request::List(wire) => self.list(&wire, now),
             Request::Pending { after, limit } => {
                 let after = queries::pending_start(after.as_deref())?;
                 query(move |reader| queries::pending(reader, after, limit))
             }
             Request::Show { job } => self.show(&job, now),
-            Request::History(asked) => self.history(&asked),
-            Request::Audit(asked) => {
-                let asked = queries::audit_query(&asked)?;
-                query(move |reader| queries::audit(reader, &asked))
+            Request::History(wire) => self.history(&wire),
+            Request::Audit(wire) => {
+                let audit_query = queries::audit_query(&wire)?;
+                query(move |reader| queries::audit(reader, &audit_query))
             }
             Request::Stats { job } => self.stats(&job),
             Request::Logs { of, .. } => self.logs(&of),
@@ -269,8 +269,8 @@ impl Server {
         }
     }
 
-    fn pause(&self, asked: PauseWire, now: Moment) -> NextResult {
-        let PauseWire { job, until, note } = asked;
+    fn pause(&self, wire: PauseWire, now: Moment) -> NextResult {
+        let PauseWire { job, until, note } = wire;
         let terms = PauseTerms::new(checked_note(note)?);
         let until = until.as_deref().map(time).transpose()?;
         if until.is_some_and(|until| until <= now.wall) {
@@ -285,9 +285,9 @@ impl Server {
     }
 
     fn trigger(&self, job: &str, due: Option<&str>, key: Option<String>) -> Result<Command, ErrorWire> {
-        let mut asked = RunRequest::new(self.known(job)?);
-        (asked.due, asked.key) = (due.map(time).transpose()?, key);
-        Ok(Command::Trigger(asked))
+        let mut request = RunRequest::new(self.known(job)?);
+        (request.due, request.key) = (due.map(time).transpose()?, key);
+        Ok(Command::Trigger(request))
     }
 
     /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
@@ -309,7 +309,7 @@ impl Server {
 
     fn submit(&self, wire: SubmitWire) -> NextResult {
         self.check_user(&wire.work)?;
-        submission(wire).map(|asked| Next::Command(Command::Submit(asked)))
+        submission(wire).map(|submission| Next::Command(Command::Submit(submission)))
     }
 
     fn every(&mut self, wire: EveryWire) -> NextResult {

@@ -24,7 +24,7 @@ pub(super) enum Occasion {
     /// They have come to rest, and are read only as they were seen then.
     Rested,
     /// The server starts, or a person asks for it.
-    Asked,
+    Requested,
 }
 
 /// A served file.
@@ -113,7 +113,7 @@ impl ServedFile {
     /// Whether what was read is what was seen at rest.
     pub(super) fn is_as_seen(&mut self, stamp: Option<Stamp>, reading: Occasion) -> bool {
         let Some(stamp) = stamp else { return true };
-        let is_so = reading == Occasion::Asked || self.watch.seen() == Some(LookResult::There(stamp));
+        let is_so = reading == Occasion::Requested || self.watch.seen() == Some(LookResult::There(stamp));
         if is_so {
             self.watch.take(stamp);
             self.device = device_of_folder(Path::new(&self.path));
@@ -181,15 +181,15 @@ mod tests {
 
     #[test]
     fn of_a_file_that_is_gone_what_was_removed_is_told_and_nothing_else() {
-        let told = |count| {
+        let removal = |count| {
             let mut file = ServedFile::new("/etc/jobs.toml");
             file.job_count = 2;
             let text = file.remove(count, Timestamp::MAX);
             assert_eq!((file.job_count, file.notice.is_some()), (0, text.is_some()), "{text:?}");
             text
         };
-        assert!(told(2).unwrap().starts_with("/etc/jobs.toml is gone: its 2 jobs are removed; they are "));
-        assert!(told(1).unwrap().starts_with("/etc/jobs.toml is gone: its 1 job is removed; it is "));
-        assert_eq!(told(0), None, "a command has removed them");
+        assert!(removal(2).unwrap().starts_with("/etc/jobs.toml is gone: its 2 jobs are removed; they are "));
+        assert!(removal(1).unwrap().starts_with("/etc/jobs.toml is gone: its 1 job is removed; it is "));
+        assert_eq!(removal(0), None, "a command has removed them");
     }
 }

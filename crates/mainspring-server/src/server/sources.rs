@@ -38,19 +38,19 @@ impl Server {
         let mut unknown = Vec::new();
         for (index, loaded) in taken {
             let source = self.files.served[index].job_source.source();
-            let kept: BTreeMap<&str, &str> = of_source(records, &source)
+            let texts: BTreeMap<&str, &str> = of_source(records, &source)
                 .map(|record| (record.mark.job.as_str(), record.text.as_str()))
                 .collect();
-            if kept.is_empty() && !sources.contains(&source) {
+            if texts.is_empty() && !sources.contains(&source) {
                 if loaded.jobs.is_empty() {
                     self.owner.writer().keep_source(source);
                 }
                 unknown.push((index, loaded));
                 continue;
             }
-            let is_alike = says(&loaded, &kept);
+            let is_alike = says(&loaded, &texts);
             let file = &mut self.files.served[index];
-            (file.job_count, file.read, file.is_unapplied) = (kept.len(), None, !is_alike);
+            (file.job_count, file.read, file.is_unapplied) = (texts.len(), None, !is_alike);
             if !is_alike {
                 let text = file.unapplied_text();
                 self.note(now.wall, &text);

@@ -64,7 +64,7 @@ pub fn wait(
             let _ = std::fs::remove_file(data.socket());
         }
     };
-    let (mut said, mut is_stopped) = (String::new(), false);
+    let (mut last_text, mut is_stopped) = (String::new(), false);
     loop {
         if is_stopped || 0 < signals.stop_requests() {
             remove_socket();
@@ -72,20 +72,20 @@ pub fn wait(
             return Ok(None);
         }
         notifications.clear();
-        let asked = boot_time();
+        let asked_at = boot_time();
         let (text, pause) = match acquire() {
             Ok(lease) => {
                 if listener.is_some() {
                     remove_socket();
                 }
-                return Ok(Some((lease, asked, signals)));
+                return Ok(Some((lease, asked_at, signals)));
             }
             Err(error) if passes(&error) => (reason(&error), pause_after(&error)),
             Err(error) => return Err(Error::Store(error)),
         };
-        if text != said {
+        if text != last_text {
             note(style, &format!("standing by: {text}"));
-            said.clone_from(&text);
+            last_text.clone_from(&text);
         }
         if listener.is_none() {
             listener = Some(listen(data)?);

@@ -23,19 +23,19 @@ use mainspring_exec::clock::Moment;
 pub const START_PAUSE_NOTE: &str = "the server was started with --paused";
 
 impl Server {
-    /// Pauses everything before anything is planned, if that is asked. `kept` is the pause of the store.
+    /// Pauses everything before anything is planned, if that is asked. `stored` is the pause of the store.
     /// Returns the pause that holds.
     pub(super) fn begin_paused(
         &mut self,
-        asked: Option<PauseTerms>,
-        kept: Option<PauseTerms>,
+        terms: Option<PauseTerms>,
+        stored: Option<PauseTerms>,
     ) -> Option<PauseTerms> {
-        let Some(asked) = asked.filter(|_| kept.as_ref().is_none_or(|kept| kept.until.is_some())) else {
-            return kept;
+        let Some(terms) = terms.filter(|_| stored.as_ref().is_none_or(|it| it.until.is_some())) else {
+            return stored;
         };
         let ticket = self.clients.ticket(Purpose::Restored { source: START_PAUSE_NOTE.to_owned() });
-        self.owner.command(ticket, Command::Pause(Scope::All, asked.clone()));
-        Some(asked)
+        self.owner.command(ticket, Command::Pause(Scope::All, terms.clone()));
+        Some(terms)
     }
 
     /// Says at the start that nothing starts, and how it continues.

@@ -1,14 +1,14 @@
 //! Ends the server.
 //!
 //! ```text
-//! Running ──SIGTERM, SIGINT──▶ Gathering ──GATHER──▶ Draining ──drain over──▶ Asked ──grace over──▶ Killed ──▶ end
-//!                                                       └────── a second signal ──────┴───────────────▲
+//! Running ──SIGTERM, SIGINT──▶ Gathering ──GATHER──▶ Draining ──drain over──▶ Terminating ──grace over──▶ Killed ──▶ end
+//!                                                       └────── a second signal ───┴────────────────────────▲
 //! ```
 //!
 //! | phase | a running job |
 //! |---|---|
 //! | Draining | ends by itself; usually this takes no time at all |
-//! | Asked | has got its kill signal, and SIGKILL when its own grace is over; the server waits for answers to webhooks |
+//! | Terminating | has got its kill signal, and SIGKILL when its own grace is over; the server waits for answers to webhooks |
 //! | Killed | has got SIGKILL |
 //!
 //! From Draining on nothing starts: what was decided before and comes later is given back. An idle server
@@ -36,11 +36,11 @@ impl Server {
         match self.phase {
             Phase::Running if 0 < requests => self.phase = Phase::Gathering { since: now },
             Phase::Gathering { since } if GATHER <= now.since(since) => self.drain(now),
-            Phase::Draining { .. } | Phase::Asked { .. } if 0 < requests => {
+            Phase::Draining { .. } | Phase::Terminating { .. } if 0 < requests => {
                 self.kill(now, "a second signal came");
             }
             Phase::Draining { since } if self.stopping.drain <= now.since(since) => self.ask_to_end(now),
-            Phase::Asked { since } if self.stopping.grace <= now.since(since) => {
+            Phase::Terminating { since } if self.stopping.grace <= now.since(since) => {
                 self.kill(now, "the grace period is over");
             }
             _ => {}
@@ -81,7 +81,7 @@ impl Server {
             count => format!("stopping: {count} runs are asked to end, and have at most {grace}"),
         };
         self.note(now.wall, &text);
-        self.phase = Phase::Asked { since: now };
+        self.phase = Phase::Terminating { since: now };
         self.owner.tell_all(self.work.ask_all_to_end(now));
     }
 
@@ -112,7 +112,7 @@ impl Server {
             Phase::Draining { since } => self.work.running_count() == 0 && self.has_written(since, now),
             // What has left its group, and holds the output of a run that has ended, cannot be killed nor
             // waited for.
-            Phase::Asked { since } => self.work.has_ended() && self.has_written(since, now),
+            Phase::Terminating { since } => self.work.has_ended() && self.has_written(since, now),
             Phase::Killed { since } => {
                 // What a planner that has lost its lease has not written is refused.
                 let has_written = self.holding.is_lost || self.has_written(since, now);

@@ -24,7 +24,7 @@ pub(super) struct StoreContents {
     /// The open runs.
     pub(super) pages: Vec<Vec<Run>>,
     /// When runs of those jobs last succeeded whose silence is told.
-    pub(super) heard: Vec<(JobName, Timestamp)>,
+    pub(super) successes: Vec<(JobName, Timestamp)>,
 }
 
 impl StoreContents {
@@ -41,8 +41,8 @@ impl StoreContents {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
-                let heard = StoreContents::heard(&records);
-                return Ok(StoreContents { records, paused, sources, pages, heard });
+                let successes = StoreContents::last_successes(&records);
+                return Ok(StoreContents { records, paused, sources, pages, successes });
             }
             debug_assert!(last.is_none_or(|last| last < page[0].key), "each page is after the one before");
             pages.push(page);
@@ -51,9 +51,9 @@ impl StoreContents {
 
     /// When the jobs last succeeded whose definition says that their silence is told. The record knows it of
     /// runs that are not kept any more, too.
-    pub(super) fn heard(records: &[JobRecord]) -> Vec<(JobName, Timestamp)> {
-        let told = records.iter().filter(|record| record.text.contains("silent_after"));
-        told.filter_map(|record| Some((record.mark.job.clone(), record.last_success?))).collect()
+    pub(super) fn last_successes(records: &[JobRecord]) -> Vec<(JobName, Timestamp)> {
+        let reporting = records.iter().filter(|record| record.text.contains("silent_after"));
+        reporting.filter_map(|record| Some((record.mark.job.clone(), record.last_success?))).collect()
     }
 }
 
@@ -91,6 +91,6 @@ mod tests {
         let mark = Mark::new(job.clone(), at, String::new());
         let mut record = JobRecord::new(mark, Some("jobs.toml".to_owned()));
         (record.text, record.last_success) = ("silent_after = \"2d\"".to_owned(), Some(at));
-        assert_eq!(StoreContents::heard(&[record]), [(job, at)]);
+        assert_eq!(StoreContents::last_successes(&[record]), [(job, at)]);
     }
 }

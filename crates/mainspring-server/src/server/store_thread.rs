@@ -72,12 +72,12 @@ pub(super) enum Report {
         /// What has the keys and names that submissions of it found taken.
         holders: Vec<(usize, Holder)>,
         /// The boot time before the store was asked, from which on a lease lasts.
-        asked: Duration,
+        asked_at: Duration,
         reading: Option<Reading>,
     },
     /// The lease holds from that boot time on.
     Renewed {
-        asked: Duration,
+        asked_at: Duration,
         reading: Option<Reading>,
     },
     /// The store has no room for the first batch; the thread waits for [`Order::Again`].
@@ -179,8 +179,8 @@ impl StoreThread {
             }
             Order::Again => self.is_full = false,
             Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
-                (asked, Ok(renewed)) if renewed.lasts.is_some() => {
-                    self.tell.say(Report::Renewed { asked, reading: read(renewed.now, asked) });
+                (asked_at, Ok(renewed)) if renewed.lasts.is_some() => {
+                    self.tell.say(Report::Renewed { asked_at, reading: read(renewed.now, asked_at) });
                     self.keep_status()?;
                 }
                 // Room and patience are for the next commit.
@@ -212,24 +212,24 @@ impl StoreThread {
     /// What cannot be kept now is with the next renewal: the loop gives it only when it is another one.
     fn keep_status(&mut self) -> Result<(), StoreError> {
         let Some((status, lines)) = &self.unkept_status else { return Ok(()) };
-        let kept = self.store.keep_status(self.lease, status, lines.as_deref());
-        if kept.is_ok() {
+        let result = self.store.keep_status(self.lease, status, lines.as_deref());
+        if result.is_ok() {
             self.unkept_status = None;
         }
-        may_wait(kept)
+        may_wait(result)
     }
 
     /// Writes what comes next, or tries it again later.
     fn write(&mut self) -> Result<(), StoreError> {
         debug_assert!(!self.is_full, "the loop says when there is room to try it");
         let Some(batch) = self.batches.front() else { return Ok(()) };
-        let asked = boot_time();
+        let asked_at = boot_time();
         let committed = self.store.commit(self.lease, batch).and_then(|Commit { answers, now, .. }| {
             debug_assert_eq!(answers.len(), batch.operations.len(), "each operation has an answer");
-            let (number, reading) = (batch.number, read(now, asked));
+            let (number, reading) = (batch.number, read(now, asked_at));
             // Where these cannot be read the batch is sent again, which writes nothing.
             let holders = Holder::of_batch(&mut *self.store, batch, &answers)?;
-            Ok(Report::Committed { number, answers, holders, asked, reading })
+            Ok(Report::Committed { number, answers, holders, asked_at, reading })
         });
         match committed {
             Ok(report) => {
@@ -255,16 +255,16 @@ impl StoreThread {
 }
 
 /// It is kept the next time otherwise.
-fn may_wait(kept: Result<(), StoreError>) -> Result<(), StoreError> {
-    match kept {
+fn may_wait(result: Result<(), StoreError>) -> Result<(), StoreError> {
+    match result {
         Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => Ok(()),
-        kept => kept,
+        result => result,
     }
 }
 
 /// What the store's clock showed, for an answer that is there now.
-fn read(shown: Option<Timestamp>, asked: Duration) -> Option<Reading> {
-    Some(Reading { shown: shown?, asked, answered: boot_time() })
+fn read(shown: Option<Timestamp>, asked_at: Duration) -> Option<Reading> {
+    Some(Reading { shown: shown?, asked: asked_at, answered: boot_time() })
 }
 
 /// Asks until there is an answer or it has taken too long. On a machine with one processor the other thread

@@ -10,7 +10,7 @@ use mainspring_job::{Command, Holder, Refusal, RefusalKind, Reply, Submission, W
 
 /// One that the planner was asked for.
 pub struct UnawaitedSubmission {
-    asked: Submission,
+    submission: Submission,
     promise: Promise,
 }
 
@@ -24,16 +24,16 @@ pub enum SubmissionFate {
     /// It cannot be done, for this reason.
     Refused(String),
     /// It cannot be done now: it is tried again.
-    Kept,
+    Deferred,
     /// The same, as the jobs end.
     Stopping,
 }
 
 impl UnawaitedSubmission {
     /// Asks for it.
-    pub fn ask(caller: &Caller, asked: Submission) -> UnawaitedSubmission {
-        let promise = caller.command(Command::Submit(asked.clone()));
-        UnawaitedSubmission { asked, promise }
+    pub fn ask(caller: &Caller, submission: Submission) -> UnawaitedSubmission {
+        let promise = caller.command(Command::Submit(submission.clone()));
+        UnawaitedSubmission { submission, promise }
     }
 
     /// Waits for the disk.
@@ -41,25 +41,25 @@ impl UnawaitedSubmission {
         match self.promise.wait() {
             Ok(Reply::Submitted { .. }) => SubmissionFate::Done,
             Ok(Reply::Duplicate(_)) => SubmissionFate::Known,
-            Ok(Reply::Refused(Refusal::Taken(holder))) if is_again(&holder, &self.asked) => {
+            Ok(Reply::Refused(Refusal::Taken(holder))) if is_again(&holder, &self.submission) => {
                 SubmissionFate::Known
             }
             Ok(Reply::Refused(refusal)) if refusal.kind() != RefusalKind::Temporary => {
                 SubmissionFate::Refused(refusal.to_string())
             }
             Err(CallRefusal::Stopping | CallRefusal::Lost(_)) => SubmissionFate::Stopping,
-            Ok(_) | Err(CallRefusal::Now(_)) => SubmissionFate::Kept,
+            Ok(_) | Err(CallRefusal::Now(_)) => SubmissionFate::Deferred,
         }
     }
 }
 
 /// Whether it is the same call under the same key, by a program whose handler has another version or other
 /// options now.
-pub fn is_again(holder: &Holder, asked: &Submission) -> bool {
+pub fn is_again(holder: &Holder, submitted: &Submission) -> bool {
     let call = |work: &Work| match Body::decode(&work.action) {
         Ok(Body::Handler(HandlerBody { name, payload, .. })) => Some((name, payload)),
         _ => None,
     };
     let held = holder.work.as_deref().and_then(call);
-    asked.key.is_some() && holder.key == asked.key && held.is_some() && held == call(&asked.work)
+    submitted.key.is_some() && holder.key == submitted.key && held.is_some() && held == call(&submitted.work)
 }

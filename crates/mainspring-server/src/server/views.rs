@@ -87,9 +87,9 @@ impl Server {
         best
     }
 
-    pub(super) fn list(&self, asked: &ListWire, now: Moment) -> NextResult {
-        let selector = Selector::parse(&asked.labels).map_err(usage)?;
-        let (page, after) = self.page(asked.after.as_deref(), &selector);
+    pub(super) fn list(&self, wire: &ListWire, now: Moment) -> NextResult {
+        let selector = Selector::parse(&wire.labels).map_err(usage)?;
+        let (page, after) = self.page(wire.after.as_deref(), &selector);
         let (jobs, local) = (self.all_known(page, now), self.work.progress());
         query(move |reader| {
             let jobs = jobs.iter().map(|known| describe::job(known, now.wall)).collect();
@@ -185,16 +185,16 @@ impl Server {
         describe::holds(self.owner.planner().run_holds(key, now.wall), &key.job)
     }
 
-    pub(super) fn history(&self, asked: &HistoryWire) -> NextResult {
-        let job = asked.job.as_deref().map(job_name).transpose()?;
+    pub(super) fn history(&self, wire: &HistoryWire) -> NextResult {
+        let job = wire.job.as_deref().map(job_name).transpose()?;
         let unknown = job.filter(|name| self.owner.planner().job(name).is_none());
-        let group = asked.group.as_deref().map(queries::group_name).transpose()?;
+        let group = wire.group.as_deref().map(queries::group_name).transpose()?;
         let is_member = |(job, _): &(&Job, &Mark)| job.work.group == group;
         let members = self.owner.planner().jobs().filter(|_| group.is_some()).filter(is_member);
         let members = members.map(|(job, _)| job.name.clone()).collect();
-        let asked = queries::history_query(asked, members)?;
+        let history_query = queries::history_query(wire, members)?;
         let local = self.work.progress();
-        query(move |reader| queries::history(reader, &asked, unknown.as_ref(), local))
+        query(move |reader| queries::history(reader, &history_query, unknown.as_ref(), local))
     }
 
     pub(super) fn stats(&self, text: &str) -> NextResult {
@@ -247,7 +247,7 @@ impl Server {
     /// Sends more of the files of output that clients read.
     pub(super) fn feed_peers(&mut self, now: Moment) {
         let (work, planner) = (&self.work, self.owner.planner());
-        let mut asked = Vec::new();
+        let mut questions = Vec::new();
         for peer in self.clients.peers.iter_mut() {
             while peer.feed_lines() {
                 let asking_count = peer.asking_count;
@@ -267,13 +267,13 @@ impl Server {
                     },
                     AtEnd::Ask => {
                         let (key, path) = (feed.key.clone(), feed.path.clone());
-                        asked.push((peer.number, feed.id, key, phase, path));
+                        questions.push((peer.number, feed.id, key, phase, path));
                         break;
                     }
                 }
             }
         }
-        for (client, id, key, phase, path) in asked {
+        for (client, id, key, phase, path) in questions {
             let request_id = RequestId { client, id, follows: true, what: "logs" };
             let ask = move |reader: &mut dyn Reader| {
                 bring(reader, &key, phase, &path);

@@ -112,9 +112,9 @@ impl Work {
 
     /// Does all that can be done without waiting. Returns what has ended.
     pub(super) fn turn(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
-        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-        self.execution.turn(now, &mut heard);
-        let ends = heard.into_ends();
+        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
+        self.execution.turn(now, &mut collector);
+        let ends = collector.into_ends();
         // What has ended may have made room.
         let mut all = if ends.is_empty() { Vec::new() } else { self.start_postponed(now, log) };
         all.extend(self.end_all(ends));
@@ -123,11 +123,11 @@ impl Work {
 
     /// Takes what runs have told of their progress. Returns whose is new.
     pub(super) fn take_progress(&mut self, now: Moment) -> Vec<RunKey> {
-        let told = self.execution.progress(now);
-        for (attempted, progress) in &told {
+        let reported = self.execution.progress(now);
+        for (attempted, progress) in &reported {
             self.started.get_mut(attempted).into_iter().for_each(|it| it.progress = Some(*progress));
         }
-        told.into_iter().map(|((key, _), _)| key).collect()
+        reported.into_iter().map(|((key, _), _)| key).collect()
     }
 
     /// How far the runs are that go on here, of those that tell it.
@@ -214,8 +214,8 @@ impl Work {
         log: &mut Log<File>,
     ) -> Result<StartOutcome, StartFailure> {
         if self.execution.needs_room(&start.work.action) {
-            let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-            self.execution.make_room(now, &mut heard);
+            let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
+            self.execution.make_room(now, &mut collector);
         }
         let outputs = &self.outputs;
         self.execution.start(start, &|run| output_text(outputs, run), now)
@@ -235,9 +235,9 @@ impl Work {
         if self.execution.ask_to_end_at(worker, &attempted, now) {
             return Vec::new();
         }
-        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-        self.execution.give_up(&attempted, now, &mut heard);
-        let ends = heard.into_ends();
+        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
+        self.execution.give_up(&attempted, now, &mut collector);
+        let ends = collector.into_ends();
         self.end_all(ends)
     }
 
@@ -267,9 +267,9 @@ impl Work {
 
     /// The server has lost the jobs: releases these. Returns what has ended.
     pub(super) fn leave(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
-        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-        let left = self.execution.leave(now, &mut heard);
-        let ends = heard.into_ends();
+        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
+        let left = self.execution.leave(now, &mut collector);
+        let ends = collector.into_ends();
         let ends = self.end_all(ends);
         for attempted in left {
             if let Some(started) = self.started.remove(&attempted) {
@@ -299,17 +299,17 @@ impl Work {
         // First, because a process that is killed already is not asked: it would answer if it were quick.
         self.kill_processes_at_once(now);
         let mut all = self.ask_all_to_end(now);
-        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-        self.execution.give_all_up(now, &mut heard);
-        let ends = heard.into_ends();
+        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
+        self.execution.give_all_up(now, &mut collector);
+        let ends = collector.into_ends();
         all.extend(self.end_all(ends));
         all
     }
 
     /// Releases all that runs whatever its state. Returns what did.
     pub(super) fn close(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptKey> {
-        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-        self.execution.close(now, &mut heard);
+        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
+        self.execution.close(now, &mut collector);
         self.started.keys().cloned().collect()
     }
 

@@ -420,11 +420,11 @@ impl WorkerLoop {
         }
         match self.phase {
             Phase::Draining { since } if self.stopping.drain <= now.since(since) => {
-                self.phase = Phase::Asked { since: now };
+                self.phase = Phase::Terminating { since: now };
                 let ends = self.work.ask_all_to_end(now);
                 self.report(ends);
             }
-            Phase::Asked { since } if self.stopping.grace <= now.since(since) => {
+            Phase::Terminating { since } if self.stopping.grace <= now.since(since) => {
                 self.kill_all(now, "the grace period is over");
             }
             _ => {}
@@ -442,7 +442,7 @@ impl WorkerLoop {
         match self.phase {
             Phase::Running | Phase::Gathering { .. } => false,
             Phase::Draining { .. } => self.work.running_count() == 0,
-            Phase::Asked { .. } => self.work.has_ended(),
+            Phase::Terminating { .. } => self.work.has_ended(),
             Phase::Killed { since } => self.work.running_count() == 0 || KILL_WAIT <= now.since(since),
         }
     }
