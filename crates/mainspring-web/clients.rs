@@ -32,9 +32,9 @@ fn wait(server: &Configuration, (job, nominal, series): &Place, state: &str) {
     panic!("{job} has not come to {state}");
 }
 
-fn run(server: &Configuration, job: &str, asked: RunParams) -> Place {
+fn run(server: &Configuration, job: &str, params: RunParams) -> Place {
     // A body that is left out is sent as `null` by this generator, which is none.
-    place(&post_jobs_job_run(server, job, Some(asked)).unwrap().href)
+    place(&post_jobs_job_run(server, job, Some(params)).unwrap().href)
 }
 
 fn main() {

@@ -19,7 +19,7 @@ function place(href: string) {
 }
 
 async function wait(path: ReturnType<typeof place>, state: string) {
-  for (let asked = 0; asked < MAX_ASKED; asked += 1) {
+  for (let tries = 0; tries < MAX_ASKED; tries += 1) {
     const { data } = await GET("/api/v1/runs/{job}/{nominal}/{series}", { params: { path } });
     if (data?.state === state) return;
     await new Promise((done) => setTimeout(done, 100));

@@ -135,15 +135,15 @@ fn joined(name: &str) -> &'static [char] {
 /// What is sent of a file of source: no comments, no indentation, and of code a statement a line.
 fn served(text: &str, name: &str) -> String {
     let joined = joined(name);
-    let mut kept = String::with_capacity(text.len());
+    let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, comment)) = rest.split_once("/*") {
-        kept.push_str(before);
+        code.push_str(before);
         rest = comment.split_once("*/").map_or("", |(_, after)| after);
     }
-    kept.push_str(rest);
-    let lines = kept.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
-    let (mut sent, mut before) = (String::with_capacity(kept.len()), "");
+    code.push_str(rest);
+    let lines = code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let (mut sent, mut before) = (String::with_capacity(code.len()), "");
     for line in lines {
         let is_open = !joined.is_empty() && before.ends_with(['(', '[', '{', ',']);
         // What stands behind a comment would be a part of it.

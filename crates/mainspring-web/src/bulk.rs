@@ -125,9 +125,9 @@ impl Bulk {
     }
 
     fn add(&self, owner: &Identity, count: usize, done: usize) -> u64 {
-        let mut kept = locked(&self.0);
-        kept.0 += 1;
-        let id = kept.0;
+        let mut actions = locked(&self.0);
+        actions.0 += 1;
+        let id = actions.0;
         let mut state = ActionState {
             owner: owner.clone(),
             id: id.to_string(),
@@ -138,12 +138,12 @@ impl Bulk {
             errors: Vec::new(),
         };
         state.add(done, 0);
-        kept.1.insert(id, state);
-        let own = kept.1.iter().filter(|(_, state)| state.owner == *owner);
+        actions.1.insert(id, state);
+        let own = actions.1.iter().filter(|(_, state)| state.owner == *owner);
         if MAX_KEPT_OF_IDENTITY < own.clone().count()
             && let Some(old) = own.clone().find(|(_, state)| state.state == Progress::Done).map(|(id, _)| *id)
         {
-            kept.1.remove(&old);
+            actions.1.remove(&old);
         }
         id
     }
@@ -172,8 +172,8 @@ impl Bulk {
 
     /// One of them was dealt with.
     pub fn note(&self, id: u64, name: &str, failure: Option<Problem>) {
-        let mut kept = locked(&self.0);
-        let Some(state) = kept.1.get_mut(&id) else { return };
+        let mut actions = locked(&self.0);
+        let Some(state) = actions.1.get_mut(&id) else { return };
         match failure {
             None => state.add(1, 0),
             Some(problem) => {

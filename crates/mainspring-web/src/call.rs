@@ -128,7 +128,7 @@ impl Call {
     /// # Errors
     ///
     /// 400 for another one, and for one that stands there twice.
-    pub fn asked(&self) -> Result<QueryParams, Problem> {
+    pub fn query_params(&self) -> Result<QueryParams, Problem> {
         parameters(&self.uri, self.query)
     }
 
@@ -325,8 +325,8 @@ mod tests {
     #[test]
     fn a_reference_leads_from_the_address_that_was_asked_for() {
         let mut call = call(Vec::new());
-        for (asked, wanted) in [("/", "api/v1/once/7"), ("/api/v1/jobs/a/run", "../../../../api/v1/once/7")] {
-            call.uri = Uri::from_static(asked);
+        for (path, wanted) in [("/", "api/v1/once/7"), ("/api/v1/jobs/a/run", "../../../../api/v1/once/7")] {
+            call.uri = Uri::from_static(path);
             assert_eq!(call.link("api/v1/once/7"), wanted);
         }
     }

@@ -125,7 +125,7 @@ impl Cache {
 #[derive(Debug)]
 pub struct Catalogue {
     zone: TimeZone,
-    kept: Mutex<Cache>,
+    cache: Mutex<Cache>,
     /// One request asks the loop, and the others wait for what it finds.
     asking: tokio::sync::Mutex<()>,
 }
@@ -150,10 +150,10 @@ impl PendingRequest<'_> {
 
 impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
-        let mut kept = locked(&self.catalogue.kept);
+        let mut cache = locked(&self.catalogue.cache);
         match &self.stale {
-            Stale::All => kept.stale = Stale::All,
-            Stale::Some(names) => names.iter().for_each(|name| kept.stale.add(name)),
+            Stale::All => cache.stale = Stale::All,
+            Stale::Some(names) => names.iter().for_each(|name| cache.stale.add(name)),
         }
     }
 }
@@ -161,32 +161,32 @@ impl Drop for PendingRequest<'_> {
 impl Catalogue {
     /// One that knows nothing. `zone` is that of jobs which name none.
     pub fn new(zone: TimeZone) -> Catalogue {
-        Catalogue { zone, kept: Mutex::new(Cache::default()), asking: tokio::sync::Mutex::new(()) }
+        Catalogue { zone, cache: Mutex::new(Cache::default()), asking: tokio::sync::Mutex::new(()) }
     }
 
     /// Notes what has changed. From now on nothing else has.
     pub fn note(&self, changes: &ChangesWire) {
-        let mut kept = locked(&self.kept);
-        kept.is_watched = true;
+        let mut cache = locked(&self.cache);
+        cache.is_watched = true;
         // An empty name is all of them.
         if changes.is_cut_short || changes.jobs.iter().any(String::is_empty) {
-            kept.stale = Stale::All;
+            cache.stale = Stale::All;
         }
-        changes.runs.iter().for_each(|run| kept.stale.add(run.job.as_str()));
-        changes.jobs.iter().for_each(|job| kept.stale.add(job));
+        changes.runs.iter().for_each(|run| cache.stale.add(run.job.as_str()));
+        changes.jobs.iter().for_each(|job| cache.stale.add(job));
     }
 
     /// Changes are not told any more.
     pub fn end_watch(&self) {
-        locked(&self.kept).is_watched = false;
+        locked(&self.cache).is_watched = false;
     }
 
     /// Something was changed from here: a job, the job of a run, or it is not known what.
     pub fn touch(&self, of: Option<&str>) {
-        let mut kept = locked(&self.kept);
-        match of.filter(|_| kept.is_watched) {
-            Some(of) => kept.stale.add(of.parse::<RunKey>().as_ref().map_or(of, |run| run.job.as_str())),
-            None => kept.stale = Stale::All,
+        let mut cache = locked(&self.cache);
+        match of.filter(|_| cache.is_watched) {
+            Some(of) => cache.stale.add(of.parse::<RunKey>().as_ref().map_or(of, |run| run.job.as_str())),
+            None => cache.stale = Stale::All,
         }
     }
 
@@ -199,10 +199,10 @@ impl Catalogue {
         let _alone = self.asking.lock().await;
         let now = Moment::now();
         let (known, asking) = {
-            let mut kept = locked(&self.kept);
-            let known = kept.jobs.clone().filter(|(asked, _)| kept.is_watched || now.since(*asked) < FRESH);
+            let mut cache = locked(&self.cache);
+            let known = cache.jobs.clone().filter(|(at, _)| cache.is_watched || now.since(*at) < FRESH);
             // What changes from here on is noted again.
-            let stale = std::mem::replace(&mut kept.stale, Stale::Some(BTreeSet::new()));
+            let stale = std::mem::replace(&mut cache.stale, Stale::Some(BTreeSet::new()));
             let stale = if known.is_none() { Stale::All } else { stale };
             (known, PendingRequest { catalogue: self, stale })
         };
@@ -213,9 +213,9 @@ impl Catalogue {
         };
         asking.end();
         debug_assert!(jobs.is_sorted_by(|one, next| one.wire.name < next.wire.name), "in the order of names");
-        let mut kept = locked(&self.kept);
-        kept.prune(&jobs);
-        kept.jobs = Some((now, Arc::clone(&jobs)));
+        let mut cache = locked(&self.cache);
+        cache.prune(&jobs);
+        cache.jobs = Some((now, Arc::clone(&jobs)));
         Ok(jobs)
     }
 
@@ -276,27 +276,27 @@ impl Catalogue {
     pub fn known(&self, mut wire: JobWire) -> Arc<CachedJob> {
         let definition = std::mem::take(&mut wire.definition);
         (wire.holds, wire.waiting, wire.waiting_count) = (Vec::new(), Vec::new(), 0);
-        let mut kept = locked(&self.kept);
+        let mut cache = locked(&self.cache);
         // Jobs that no list has shown yet would add up.
-        kept.jobs.clone().into_iter().for_each(|(_, jobs)| kept.prune(&jobs));
+        cache.jobs.clone().into_iter().for_each(|(_, jobs)| cache.prune(&jobs));
         let plan =
-            kept.plans.entry(definition.clone()).or_insert_with(|| read(&definition, &self.zone)).clone();
+            cache.plans.entry(definition.clone()).or_insert_with(|| read(&definition, &self.zone)).clone();
         Arc::new(CachedJob { wire, definition, plan })
     }
 
     /// Puts documents and definitions together, by their names.
     fn join(&self, wires: Vec<JobWire>, texts: Vec<String>) -> Vec<Arc<CachedJob>> {
-        let mut kept = locked(&self.kept);
+        let mut cache = locked(&self.cache);
         let mut plans = HashMap::new();
         let mut by_name = HashMap::new();
         for text in texts {
-            let plan = kept.plans.remove(&text).unwrap_or_else(|| read(&text, &self.zone));
+            let plan = cache.plans.remove(&text).unwrap_or_else(|| read(&text, &self.zone));
             plans.insert(text.clone(), plan.clone());
             if let Some(name) = name_of(&text) {
                 by_name.insert(name, (text, plan));
             }
         }
-        kept.plans = plans;
+        cache.plans = plans;
         let known = |wire: JobWire| {
             let (definition, plan) = by_name.remove(&wire.name).unwrap_or_default();
             Arc::new(CachedJob { wire, definition, plan })
@@ -325,13 +325,13 @@ impl Catalogue {
         let wire = &known.wire;
         let last = wire.last.as_ref().map(|run| (run.run.clone(), run.state.known(), run.attempt));
         let mark = (wire.runs, wire.running, wire.queued, last);
-        if let Some((found, recent)) = locked(&self.kept).recent.get(&wire.name)
+        if let Some((found, recent)) = locked(&self.cache).recent.get(&wire.name)
             && *found == mark
         {
             return Ok(Arc::clone(recent));
         }
         let recent = Arc::new(Recent::of(history(pool, Some(&wire.name), Vec::new(), RECENT_RUNS).await?));
-        locked(&self.kept).recent.insert(wire.name.clone(), (mark, Arc::clone(&recent)));
+        locked(&self.cache).recent.insert(wire.name.clone(), (mark, Arc::clone(&recent)));
         Ok(recent)
     }
 
@@ -347,7 +347,7 @@ impl Catalogue {
         jobs: impl Iterator<Item = &CachedJob>,
     ) -> Result<(), Problem> {
         let has_run = |known: &&CachedJob| 0 < known.wire.runs || known.wire.last.is_some();
-        let is_unknown = |known: &&CachedJob| !locked(&self.kept).recent.contains_key(&known.wire.name);
+        let is_unknown = |known: &&CachedJob| !locked(&self.cache).recent.contains_key(&known.wire.name);
         let unknown: Vec<_> = jobs.filter(has_run).filter(is_unknown).take(MAX_LOOKED_BACK).collect();
         let began = Moment::now();
         for known in unknown {
@@ -361,7 +361,7 @@ impl Catalogue {
 
     /// How the last runs of a job went, as far as somebody has asked.
     pub fn recent_known(&self, job: &str) -> Option<Arc<Recent>> {
-        locked(&self.kept).recent.get(job).map(|(_, recent)| Arc::clone(recent))
+        locked(&self.cache).recent.get(job).map(|(_, recent)| Arc::clone(recent))
     }
 }
 
@@ -436,8 +436,8 @@ mod tests {
     #[test]
     fn what_changed_is_asked_for_alone_while_changes_are_watched() {
         let catalogue = Catalogue::new(TimeZone::UTC);
-        let stale = || locked(&catalogue.kept).stale.clone();
-        let begin = || locked(&catalogue.kept).stale = Stale::Some(BTreeSet::new());
+        let stale = || locked(&catalogue.cache).stale.clone();
+        let begin = || locked(&catalogue.cache).stale = Stale::Some(BTreeSet::new());
         let names = |names: &[&str]| Stale::Some(names.iter().map(|name| (*name).to_owned()).collect());
         assert_eq!(stale(), Stale::All, "nothing is known");
         begin();
@@ -475,12 +475,12 @@ mod tests {
         let mut jobs = Vec::new();
         for hours in 1..=5 {
             jobs = vec![catalogue.known(wire(hours))];
-            locked(&catalogue.kept).recent.insert(format!("gone-{hours}"), Default::default());
-            locked(&catalogue.kept).prune(&jobs);
+            locked(&catalogue.cache).recent.insert(format!("gone-{hours}"), Default::default());
+            locked(&catalogue.cache).prune(&jobs);
         }
-        let kept = locked(&catalogue.kept);
-        assert_eq!(kept.plans.keys().collect::<Vec<_>>(), [&definition(5)]);
-        assert!(kept.recent.len() <= jobs.len(), "{:?}", kept.recent);
+        let cache = locked(&catalogue.cache);
+        assert_eq!(cache.plans.keys().collect::<Vec<_>>(), [&definition(5)]);
+        assert!(cache.recent.len() <= jobs.len(), "{:?}", cache.recent);
     }
 
     #[test]

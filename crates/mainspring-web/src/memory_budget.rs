@@ -158,7 +158,7 @@ mod tests {
         let budget = Arc::new(MemoryBudget::default());
         let take = |owner: &Identity, bytes| MemoryBudget::take(&budget, Some(owner), bytes);
         let ada = Identity::Proxy("ada".to_owned());
-        let kept = take(&mara(), MAX_IDENTITY_BYTES - SHORT_BYTES - 1).unwrap();
+        let first = take(&mara(), MAX_IDENTITY_BYTES - SHORT_BYTES - 1).unwrap();
         let last = take(&mara(), SHORT_BYTES + 1).expect("exactly at the bound there is room");
         assert_eq!(code(take(&mara(), SHORT_BYTES + 1)), Code::TooMany);
         assert!(take(&mara(), SHORT_BYTES).is_ok(), "what is short is answered still");
@@ -169,7 +169,7 @@ mod tests {
         );
         drop(last);
         assert!(take(&mara(), SHORT_BYTES + 1).is_ok());
-        drop(kept);
+        drop(first);
         assert!(locked(&budget.0).is_empty());
     }
 

@@ -190,10 +190,10 @@ fn of_runs(writer: &mut MetricsWriter, jobs: &[&CachedJob], counted: MetricsWire
     let MetricsWire { jobs: mut by_name, others, once, lateness, turn, commit, operations, .. } = counted;
     writer.histograms("reader_query_seconds", "query", counted.queries);
     let always = ["succeeded", "failed"].map(|state| (state.to_owned(), 0));
-    let told = always.into_iter().chain(counted.notifications).collect::<BTreeMap<String, u64>>();
+    let notifications = always.into_iter().chain(counted.notifications).collect::<BTreeMap<String, u64>>();
     writer.counters(
         "notifications",
-        told.into_iter().map(|(state, count)| (vec![label("result", &state)], count)),
+        notifications.into_iter().map(|(state, count)| (vec![label("result", &state)], count)),
     );
     writer.counter("output_lost_bytes", counted.output_lost_bytes);
     let jumps = [("forward", counted.jumps_forward), ("back", counted.jumps_back)];

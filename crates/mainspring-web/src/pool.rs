@@ -80,8 +80,8 @@ pub struct Connection {
     last_id: u64,
 }
 
-fn line(asked: &IdentifiedRequest) -> Vec<u8> {
-    let mut text = serde_json::to_vec(asked).expect("requests have string keys and finite numbers");
+fn line(request: &IdentifiedRequest) -> Vec<u8> {
+    let mut text = serde_json::to_vec(request).expect("requests have string keys and finite numbers");
     debug_assert!(!text.contains(&b'\n'), "a request is one line");
     text.push(b'\n');
     text
@@ -112,14 +112,14 @@ impl Connection {
         self.send(IdentifiedRequest { id: 0, actor: name, comment, request }).await
     }
 
-    async fn send(&mut self, asked: IdentifiedRequest) -> Result<Response, ErrorWire> {
+    async fn send(&mut self, request: IdentifiedRequest) -> Result<Response, ErrorWire> {
         self.last_id += 1;
-        let asked = IdentifiedRequest { id: self.last_id, ..asked };
+        let request = IdentifiedRequest { id: self.last_id, ..request };
         // Files are as long as the longest request: they are written on a thread beside that of the listener.
-        let text = if matches!(asked.request, Request::Apply { .. }) {
-            spawn_blocking(move || line(&asked)).await.map_err(|_| gone())?
+        let text = if matches!(request.request, Request::Apply { .. }) {
+            spawn_blocking(move || line(&request)).await.map_err(|_| gone())?
         } else {
-            line(&asked)
+            line(&request)
         };
         self.stream.write_all(&text).await.map_err(|_| gone())?;
         self.next().await
@@ -189,7 +189,7 @@ impl Pool {
         self.send(IdentifiedRequest { id: 0, actor: name, comment, request }).await
     }
 
-    async fn send(self: &Arc<Self>, asked: IdentifiedRequest) -> Result<Response, ErrorWire> {
+    async fn send(self: &Arc<Self>, request: IdentifiedRequest) -> Result<Response, ErrorWire> {
         let pool = Arc::clone(self);
         let owner = OWNER.try_with(Clone::clone).ok().flatten();
         // A task of its own: it ends with its answer even if no client waits for it any more.
@@ -198,7 +198,7 @@ impl Pool {
             let _place = pool.free.acquire().await.map_err(|_| gone())?;
             let taken = pool.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut connection = taken.ok_or_else(gone)?;
-            let answer = connection.send(asked).await;
+            let answer = connection.send(request).await;
             pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             answer
         });
@@ -217,7 +217,7 @@ mod tests {
 
     impl Ends {
         /// Over which something is asked, once all that can be is.
-        async fn asked(&mut self) -> Vec<usize> {
+        async fn busy(&mut self) -> Vec<usize> {
             // More turns than there are tasks and steps of each.
             for _ in 0..1_000 {
                 tokio::task::yield_now().await;
@@ -244,10 +244,10 @@ mod tests {
             };
             // The loop answers none of them.
             let of_mara: Vec<_> = (0..3 * CONNECTIONS).map(|_| ask("mara")).collect();
-            let first = ends.asked().await;
+            let first = ends.busy().await;
             assert_eq!(first.len(), QUESTIONS_OF_IDENTITY);
             let of_ada = ask("ada");
-            let all = ends.asked().await;
+            let all = ends.busy().await;
             let adas = all.iter().find(|index| !first.contains(index)).expect("it is asked at once");
             let answer = IdentifiedResponse { id: 1, response: Response::Recounted(None) };
             writeln!(ends.0[*adas].0, "{}", serde_json::to_string(&answer).unwrap()).unwrap();

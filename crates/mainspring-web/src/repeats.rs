@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Lines about one thing.
 #[derive(Debug, Default)]
 pub struct Repeats {
-    said: Option<Moment>,
+    written_at: Option<Moment>,
     /// How many were not said since.
     unsaid_count: u64,
 }
@@ -27,11 +27,11 @@ pub struct Repeats {
 impl Repeats {
     /// The line to say now for one more, without its end; `None` if it is only counted.
     pub fn add(&mut self, line: &str, now: Moment) -> Option<String> {
-        if self.said.is_some_and(|said| now.since(said) < INTERVAL) {
+        if self.written_at.is_some_and(|at| now.since(at) < INTERVAL) {
             self.unsaid_count += 1;
             return None;
         }
-        self.said = Some(now);
+        self.written_at = Some(now);
         Some(match std::mem::take(&mut self.unsaid_count) {
             0 => line.to_owned(),
             count => format!("{line} ({count} more like this were not written)"),

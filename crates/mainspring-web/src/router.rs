@@ -237,9 +237,9 @@ fn too_large(bytes_max: usize) -> Problem {
 /// How long the body may become: as long as its request says, or as its route takes.
 fn announced(body: &Body, route: &Route) -> Result<usize, Problem> {
     let bytes_max = route.body_bytes_max;
-    let said = hyper::body::Body::size_hint(body).upper();
-    let said = said.map_or(bytes_max, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-    if said <= bytes_max { Ok(said) } else { Err(too_large(bytes_max)) }
+    let hint = hyper::body::Body::size_hint(body).upper();
+    let length = hint.map_or(bytes_max, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    if length <= bytes_max { Ok(length) } else { Err(too_large(bytes_max)) }
 }
 
 async fn read_body(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {

@@ -40,9 +40,9 @@ pub fn last_line(path: &Path) -> Option<String> {
     let whole = &text[..text.rfind('\n')?];
     let line = whole.rsplit('\n').next()?;
     let is_cut = whole.len() == line.len() && 0 < from;
-    let said = if is_cut { line } else { line.splitn(4, ' ').nth(3).unwrap_or_default() };
-    let mut shown: String = said.chars().take(MAX_LINE_CHARS).collect();
-    if shown.len() < said.len() {
+    let message = if is_cut { line } else { line.splitn(4, ' ').nth(3).unwrap_or_default() };
+    let mut shown: String = message.chars().take(MAX_LINE_CHARS).collect();
+    if shown.len() < message.len() {
         shown.push_str(" ..");
     }
     Some(shown)

@@ -153,13 +153,13 @@ fn judged(name: &str, text: &str, format: Format) -> usize {
 
 fn cron(text: &str) -> usize {
     for dialect in [Dialect::Unix, Dialect::Quartz] {
-        told(Expression::parse_with(text, &ParseOptions::new().with_dialect(dialect)));
+        explain(Expression::parse_with(text, &ParseOptions::new().with_dialect(dialect)));
     }
     0
 }
 
 fn oncalendar(text: &str) -> usize {
-    told(Expression::parse_oncalendar(text));
+    explain(Expression::parse_oncalendar(text));
     0
 }
 
@@ -169,7 +169,7 @@ fn time(text: &str) -> usize {
 }
 
 /// An expression with all that is said of it, or what is wrong with it.
-fn told(parsed: Result<Expression, ParseError>) {
+fn explain(parsed: Result<Expression, ParseError>) {
     match parsed {
         Ok(expression) => {
             std::hint::black_box(expression.to_string());

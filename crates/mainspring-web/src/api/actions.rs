@@ -122,17 +122,17 @@ impl Call {
 /// 404 if there is none, 409 for a key that is that of other work, 422 for a time that has passed by more
 /// than a minute, and what the loop says.
 pub async fn run(call: Call) -> Reply {
-    let asked: RunParams = call.document().await?;
+    let params: RunParams = call.document().await?;
     let job = call.parameter("job").to_owned();
-    let due = moment_of(asked.at.as_deref(), asked.r#in.as_deref(), call.now.wall)?;
+    let due = moment_of(params.at.as_deref(), params.r#in.as_deref(), call.now.wall)?;
     let of_header = call.idempotency_key()?;
-    let key = asked.key.or(of_header);
+    let key = params.key.or(of_header);
     let is_later = due.is_some_and(|due| call.now.wall < due);
     if is_later || key.is_some() {
         let RequestedRun { run, earlier } = ask_for_run(&call, job, due, key).await?;
         return started(&call, if earlier.is_none() { StatusCode::ACCEPTED } else { StatusCode::OK }, &run);
     }
-    let at = asked.at.unwrap_or_else(|| call.now.wall.to_string());
+    let at = params.at.unwrap_or_else(|| call.now.wall.to_string());
     if due.is_some_and(|due| MAX_CLICK_SECONDS < call.now.wall.as_second() - due.as_second()) {
         return Err(Problem::new(Code::Invalid, "`at` has passed by more than a minute"));
     }
@@ -261,25 +261,25 @@ pub async fn resume_all(call: Call) -> Reply {
 ///
 /// 404 if there is none, 409 if the count is another one, and what the loop says.
 pub async fn backfill(call: Call) -> Reply {
-    let asked: Backfill = call.document().await?;
+    let body: Backfill = call.document().await?;
     let job = call.parameter("job").to_owned();
     let request = |preview| Request::Backfill {
         job: job.clone(),
-        from: asked.from.clone(),
-        to: asked.to.clone(),
+        from: body.from.clone(),
+        to: body.to.clone(),
         preview,
     };
     let Response::Preview { times } = call.app.pool.look(request(true)).await? else {
         return Err(strange());
     };
     let count = times.len();
-    if asked.preview {
+    if body.preview {
         let known = call.app.catalogue.job(&call.app.pool, &job).await?;
         let plan = known.plan.as_ref().ok_or_else(strange)?;
         let times = times.iter().take(MAX_TIMES).map(|at| Moment::new(*at, &plan.zone)).collect();
         return ok(&BackfillPreview { count, times });
     }
-    if asked.expected.is_some_and(|expected| expected != count) {
+    if body.expected.is_some_and(|expected| expected != count) {
         return Err(Problem::new(Code::Changed, format!("it is {count} now")));
     }
     let answered = call.app.change(call.who()?, None, request(false)).await?;
@@ -336,31 +336,31 @@ pub async fn let_go(call: Call) -> Reply {
 ///
 /// 409 if the count is another one, 422 for what cannot be done to them, and what the loop says.
 pub async fn many(call: Call) -> Reply {
-    let asked: BulkBody = call.document().await?;
-    check_note(asked.note.as_deref())?;
-    check_until(asked.until.as_deref(), call.now.wall)?;
-    if asked.until.is_some() && asked.r#do != Deed::Pause {
+    let body: BulkBody = call.document().await?;
+    check_note(body.note.as_deref())?;
+    check_until(body.until.as_deref(), call.now.wall)?;
+    if body.until.is_some() && body.r#do != Deed::Pause {
         return Err(Problem::new(Code::Invalid, "`until` is for a pause"));
     }
-    if asked.r#do.is_for_jobs() != (asked.of == BulkKind::Jobs) {
+    if body.r#do.is_for_jobs() != (body.of == BulkKind::Jobs) {
         return Err(Problem::new(Code::Invalid, "that cannot be done to them"));
     }
-    let ids = match (asked.ids, asked.filter) {
+    let ids = match (body.ids, body.filter) {
         (Some(ids), None) => ids,
-        (None, Some(filter)) => chosen(&call, asked.of, &filter).await?,
+        (None, Some(filter)) => chosen(&call, body.of, &filter).await?,
         _ => return Err(Problem::new(Code::Invalid, "expected `ids` or `filter`")),
     };
     Bulk::check(ids.len())?;
-    if asked.preview {
+    if body.preview {
         return ok(&ActionPreview { count: ids.len(), examples: &ids[..ids.len().min(10)] });
     }
-    if asked.expected.is_some_and(|expected| expected != ids.len()) {
+    if body.expected.is_some_and(|expected| expected != ids.len()) {
         return Err(Problem::new(Code::Changed, format!("it is {} now", ids.len())));
     }
     let count = ids.len();
     let id = call.app.bulk.begin(&call.who()?.identity, count)?;
     let (app, who) = (Arc::clone(&call.app), call.who()?.clone());
-    let (deed, note, until) = (asked.r#do, asked.note, asked.until);
+    let (deed, note, until) = (body.r#do, body.note, body.until);
     // It continues after the answer.
     tokio::spawn(async move {
         for name in ids {
@@ -384,13 +384,13 @@ async fn chosen(call: &Call, of: BulkKind, filter: &HashMap<String, String>) -> 
         .map_err(|_| Problem::new(Code::Invalid, "the filter cannot be read"))?;
     match of {
         BulkKind::Jobs => {
-            let asked = parameters(&uri, &jobs::FILTERS)?;
-            let found = jobs::chosen(&call.app, &asked).await?;
+            let params = parameters(&uri, &jobs::FILTERS)?;
+            let found = jobs::chosen(&call.app, &params).await?;
             Ok(found.iter().map(|known| known.wire.name.clone()).collect())
         }
         BulkKind::Runs => {
-            let asked = parameters(&uri, &runs::FILTERS)?;
-            let found = runs::page(&call.app, &asked, None, Bulk::MAX, MAX_LOOKED_AT).await?;
+            let params = parameters(&uri, &runs::FILTERS)?;
+            let found = runs::page(&call.app, &params, None, Bulk::MAX, MAX_LOOKED_AT).await?;
             if found.next.is_some() {
                 let text = "more match than can be looked through at once: choose a job or a shorter time";
                 return Err(Problem::new(Code::Invalid, text));
@@ -414,7 +414,7 @@ fn encoded(text: &str) -> String {
 ///
 /// 404 if it is not known any more.
 pub async fn progress(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     let found = call.app.bulk.state(call.parameter("id"));
     ok(&found.ok_or_else(|| Problem::new(Code::NotFound, "that is not known any more"))?)
 }

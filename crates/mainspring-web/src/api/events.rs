@@ -22,9 +22,9 @@ use crate::event_stream::{BEAT, EventStream, plain};
 ///
 /// 429 while there are as many streams as may be.
 pub async fn events(call: Call) -> Reply {
-    let asked = call.asked()?;
+    let params = call.query_params()?;
     let last = call.headers.get(HeaderName::from_static("last-event-id")).and_then(|id| id.to_str().ok());
-    let after = last.or(asked.get("after")).map(str::to_owned);
+    let after = last.or(params.get("after")).map(str::to_owned);
     let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
     let now = call.now.wall.to_string();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     /// A stream of its own, and its feed.
-    fn told(beat: Duration) -> (Arc<EventStream>, Body) {
+    fn event_stream(beat: Duration) -> (Arc<EventStream>, Body) {
         let (sender, response) = flow();
         let feed = Arc::new(EventStream::default());
         let telling = Arc::clone(&feed);
@@ -102,13 +102,13 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let change = ChangesWire { audit: true, ..ChangesWire::default() };
-            let (feed, mut body) = told(Duration::from_millis(1));
+            let (feed, mut body) = event_stream(Duration::from_millis(1));
             assert_eq!(names(&mut body, 3).await, ["hello", "beat", "beat"]);
             feed.tell(&change);
             // A beat may have been sent before.
             while names(&mut body, 1).await != ["audit.added"] {}
             // Of a time that never passes: what happens is told, and nothing else.
-            let (feed, mut body) = told(Duration::MAX);
+            let (feed, mut body) = event_stream(Duration::MAX);
             assert_eq!(names(&mut body, 1).await, ["hello"]);
             feed.tell(&change);
             assert_eq!(names(&mut body, 1).await, ["audit.added"]);

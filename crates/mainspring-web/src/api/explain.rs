@@ -107,36 +107,36 @@ fn wrong(text: impl Into<String>) -> Problem {
 ///
 /// 422 for one that cannot be read, with the place of what is wrong, and for an option that is none.
 pub async fn explain(call: Call) -> Reply {
-    call.asked()?;
-    let asked: ExplainParams = call.document().await?;
-    if MAX_EXPRESSION_BYTES < asked.schedule.len() {
+    call.query_params()?;
+    let params: ExplainParams = call.document().await?;
+    if MAX_EXPRESSION_BYTES < params.schedule.len() {
         return Err(wrong(format!("an expression has at most {MAX_EXPRESSION_BYTES} bytes")));
     }
-    let language = asked.dialect.as_deref().unwrap_or("unix").parse();
+    let language = params.dialect.as_deref().unwrap_or("unix").parse();
     let language: Language = language.map_err(|_| wrong("`dialect` is unix, quartz or oncalendar"))?;
-    let day_rule = asked.day_rule.as_deref().unwrap_or("star").parse();
+    let day_rule = params.day_rule.as_deref().unwrap_or("star").parse();
     let day_rule: DayRule = day_rule.map_err(|_| wrong("`day_rule` is star, or or and"))?;
-    let dst = asked.dst.as_deref().map(str::parse::<DstPolicy>).transpose();
+    let dst = params.dst.as_deref().map(str::parse::<DstPolicy>).transpose();
     let dst = dst.map_err(|error| wrong(format!("`dst`: {error}")))?;
-    let from = asked.from.as_deref().map_or(Ok(call.now.wall), TimeText::instant);
+    let from = params.from.as_deref().map_or(Ok(call.now.wall), TimeText::instant);
     let from: Timestamp =
         from.map_err(|error| wrong(format!("`from` must be a time in RFC 3339: {error}")))?;
-    let zone = match asked.zone.as_deref() {
+    let zone = match params.zone.as_deref() {
         None => None,
         Some(name) => Some(TimeZone::get(name).map_err(|_| wrong(format!("there is no zone `{name}`")))?),
     };
-    let count = asked.n.unwrap_or(DEFAULT_NEXT);
+    let count = params.n.unwrap_or(DEFAULT_NEXT);
     if !(1..=MAX_NEXT).contains(&count) {
         return Err(wrong(format!("`n` must be a number from 1 to {MAX_NEXT}")));
     }
-    let expression = read_expression(&asked.schedule, language, day_rule, asked.name.as_deref())
-        .map_err(|fault| unreadable(&asked.schedule, &fault))?;
+    let expression = read_expression(&params.schedule, language, day_rule, params.name.as_deref())
+        .map_err(|fault| unreadable(&params.schedule, &fault))?;
     let own = match &expression {
         Expression::OnCalendar(calendar) => calendar.zone().cloned(),
         _ => None,
     };
     let zone = zone.or(own).unwrap_or_else(|| call.app.zone.clone());
-    let text = asked.schedule;
+    let text = params.schedule;
     let search = move || document(expression, &text, language, day_rule, dst, &zone, from, count);
     ok(&call.app.computations.run(&call.who()?.identity, search).await?)
 }

@@ -63,12 +63,12 @@ impl Telling {
     /// The faults of a file and what is worth knowing of it, and how many are left out.
     pub(super) fn faults(&mut self, read: &LoadedFile) -> (Vec<Fault>, usize) {
         // No problem goes unseen for a note.
-        let mut told: Vec<&Found> = read.problems.iter().chain(&read.remarks).take(self.faults).collect();
-        told.sort_by_key(|found| found.line_number);
-        self.faults -= told.len();
-        let untold = read.problems.len() + read.remarks.len() - told.len();
-        let (told, left_out) = list(&mut self.faults_bytes, told.into_iter().map(fault));
-        (told, left_out + untold + read.unkept_count)
+        let mut shown: Vec<&Found> = read.problems.iter().chain(&read.remarks).take(self.faults).collect();
+        shown.sort_by_key(|found| found.line_number);
+        self.faults -= shown.len();
+        let untold = read.problems.len() + read.remarks.len() - shown.len();
+        let (faults, left_out) = list(&mut self.faults_bytes, shown.into_iter().map(fault));
+        (faults, left_out + untold + read.unkept_count)
     }
 
     /// The same of its jobs.
@@ -80,23 +80,23 @@ impl Telling {
 /// The faults of all files of a request, where they are told together.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
-    told: Vec<Fault>,
+    items: Vec<Fault>,
     left_out: usize,
 }
 
 impl Faults {
     /// Adds those of a file.
     pub(super) fn add(&mut self, read: &LoadedFile) {
-        let told = &read.problems[..read.problems.len().min(MAX_FAULTS - self.told.len())];
-        self.told.extend(told.iter().map(fault));
-        debug_assert!(self.told.len() <= MAX_FAULTS);
-        self.left_out += read.problems.len() - told.len() + read.unkept_count;
+        let added = &read.problems[..read.problems.len().min(MAX_FAULTS - self.items.len())];
+        self.items.extend(added.iter().map(fault));
+        debug_assert!(self.items.len() <= MAX_FAULTS);
+        self.left_out += read.problems.len() - added.len() + read.unkept_count;
     }
 
     /// Those of them that are told, and how many are left out.
     pub(super) fn list(self) -> (Vec<Fault>, usize) {
-        let (told, left_out) = list(&mut { MAX_FAULTS_BYTES }, self.told.into_iter());
-        (told, left_out + self.left_out)
+        let (items, left_out) = list(&mut { MAX_FAULTS_BYTES }, self.items.into_iter());
+        (items, left_out + self.left_out)
     }
 
     /// A refusal because of them.
@@ -105,16 +105,16 @@ impl Faults {
             0 => String::new(),
             left_out => format!(", {left_out} more than are told"),
         };
-        Problem { faults: self.told, ..Problem::new(Code::Invalid, format!("{text}{rest}")) }
+        Problem { faults: self.items, ..Problem::new(Code::Invalid, format!("{text}{rest}")) }
     }
 }
 
 /// As many of these as the bytes that are left reach for, and how many are left out.
 fn list<T: Serialize>(left: &mut usize, items: impl ExactSizeIterator<Item = T>) -> (Vec<T>, usize) {
     let count = items.len();
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for item in items {
-        let comma = usize::from(!told.is_empty());
+        let comma = usize::from(!listed.is_empty());
         let text = serde_json::to_vec(&item).expect("a document has text and numbers alone");
         let Some(rest) = left.checked_sub(text.len() + comma) else {
             // What is behind is not told either, however short it is.
@@ -122,10 +122,10 @@ fn list<T: Serialize>(left: &mut usize, items: impl ExactSizeIterator<Item = T>)
             break;
         };
         *left = rest;
-        told.push(item);
+        listed.push(item);
     }
-    let left_out = count - told.len();
-    (told, left_out)
+    let left_out = count - listed.len();
+    (listed, left_out)
 }
 
 /// A problem with its place.
@@ -150,16 +150,16 @@ mod tests {
 
     #[test]
     fn a_list_is_told_up_to_its_end_or_to_the_length_of_the_answer() {
-        let told = |bytes: usize, items: &[&str]| {
+        let remains = |bytes: usize, items: &[&str]| {
             let mut left = bytes;
-            let (told, left_out) = list(&mut left, items.iter());
-            assert_eq!(told.len(), items.len() - left_out);
+            let (listed, left_out) = list(&mut left, items.iter());
+            assert_eq!(listed.len(), items.len() - left_out);
             (left_out, left)
         };
-        assert_eq!(told(0, &[]), (0, 0));
-        assert_eq!(told(9, &["aa", "b", "c"]), (1, 0), "a comma and two quotes for each but the first");
-        assert_eq!(told(12, &["aa", "b", "c"]), (0, 0));
-        assert_eq!(told(11, &["aa", "long long", "c"]), (2, 0), "none behind what is left out");
-        assert_eq!(told(100, &["\u{1}"]), (0, 92), "as it is sent");
+        assert_eq!(remains(0, &[]), (0, 0));
+        assert_eq!(remains(9, &["aa", "b", "c"]), (1, 0), "a comma and two quotes for each but the first");
+        assert_eq!(remains(12, &["aa", "b", "c"]), (0, 0));
+        assert_eq!(remains(11, &["aa", "long long", "c"]), (2, 0), "none behind what is left out");
+        assert_eq!(remains(100, &["\u{1}"]), (0, 92), "as it is sent");
     }
 }

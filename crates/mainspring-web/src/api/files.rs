@@ -1,6 +1,6 @@
 //! The files of jobs: those that are served, and what is wrong with one that somebody has.
 //!
-//! Cost: a file that is checked is read once, on a thread beside that of the listener. See `told`.
+//! Cost: a file that is checked is read once, on a thread beside that of the listener. See `file_reports`.
 //!
 //! Does not apply anything: that would let a page run any command as the server's user.
 
@@ -68,7 +68,7 @@ struct CheckedJob {
 ///
 /// What the loop says.
 pub async fn list(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
         return Err(strange());
     };
@@ -85,16 +85,16 @@ pub async fn list(call: Call) -> Reply {
 pub async fn check(call: Call) -> Reply {
     let (body, zone, now) = (call.body.clone(), call.app.zone.clone(), call.now.wall);
     let check = move || written(&all_checked(document::<CheckBody>(&body)?.files, &zone, now)?);
-    let told = call.app.computations.run(&call.who()?.identity, check).await??;
-    Ok(text("application/json", told))
+    let json = call.app.computations.run(&call.who()?.identity, check).await??;
+    Ok(text("application/json", json))
 }
 
 /// All files. Their jobs have one budget, and what is reported of them has one length.
 fn all_checked(files: Vec<SentFile>, zone: &TimeZone, now: Timestamp) -> Result<CheckedFiles, Problem> {
     check_count(files.len())?;
     let (mut budget, mut telling) = (Budget::default(), Telling::default());
-    let told = files.into_iter().map(|sent| checked(sent, zone, now, &mut budget, &mut telling));
-    Ok(CheckedFiles { files: told.collect() })
+    let checked_files = files.into_iter().map(|sent| checked(sent, zone, now, &mut budget, &mut telling));
+    Ok(CheckedFiles { files: checked_files.collect() })
 }
 
 /// Refuses more files than are read at once.
@@ -157,12 +157,12 @@ mod tests {
         let counts = |name: &str| -> Vec<u64> {
             found["files"].as_array().unwrap().iter().map(|file| file[name].as_u64().unwrap()).collect()
         };
-        let told = |index: usize| found["files"][index]["jobs"].as_array().unwrap().len() as u64;
-        assert_eq!((told(0), counts("jobs_left_out")[0]), (200, 0));
-        assert!(0 < counts("jobs_left_out")[1] && told(1) + counts("jobs_left_out")[1] == 200);
+        let job_count = |index: usize| found["files"][index]["jobs"].as_array().unwrap().len() as u64;
+        assert_eq!((job_count(0), counts("jobs_left_out")[0]), (200, 0));
+        assert!(0 < counts("jobs_left_out")[1] && job_count(1) + counts("jobs_left_out")[1] == 200);
         // The jobs of all are more than those of one file may be: the last file has none, and says so.
         let faults = found["files"][7]["faults"].as_array().unwrap();
-        assert_eq!((told(7), faults.len(), counts("faults_left_out")[7]), (0, 1, 0));
+        assert_eq!((job_count(7), faults.len(), counts("faults_left_out")[7]), (0, 1, 0));
         assert!(faults[0]["message"].as_str().unwrap().contains("more than 64 MiB"), "{}", faults[0]);
     }
 
@@ -184,8 +184,8 @@ mod tests {
         let text = "# mainspring: name=backup\n#30 2 * * * backup\n30 25 * * * report\n".to_owned();
         let (_, found) = all([text]);
         let faults = found["files"][0]["faults"].as_array().unwrap();
-        let told: Vec<_> = faults.iter().map(|fault| (&fault["line"], &fault["severity"])).collect();
-        assert_eq!(told, [(&json!(1), &json!("note")), (&json!(3), &json!("problem"))]);
+        let lines: Vec<_> = faults.iter().map(|fault| (&fault["line"], &fault["severity"])).collect();
+        assert_eq!(lines, [(&json!(1), &json!("note")), (&json!(3), &json!("problem"))]);
         assert!(faults[0]["message"].as_str().unwrap().contains("`backup` is switched off"), "{}", faults[0]);
     }
 

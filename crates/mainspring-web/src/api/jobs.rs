@@ -45,7 +45,7 @@ const MAX_YEAR_RUNS: usize = 10_000;
 const MAX_STEPS: usize = 1_000;
 
 /// Whether a job is one of those that are asked for.
-fn matches(known: &CachedJob, asked: &QueryParams, states: &[String]) -> bool {
+fn matches(known: &CachedJob, params: &QueryParams, states: &[String]) -> bool {
     let wire = &known.wire;
     let code = state_code(wire.state_code);
     let is_in = |state: &String| match state.as_str() {
@@ -57,10 +57,10 @@ fn matches(known: &CachedJob, asked: &QueryParams, states: &[String]) -> bool {
         other => other == code,
     };
     (states.is_empty() || states.iter().any(is_in))
-        && asked.get("q").is_none_or(|part| wire.name.contains(part))
-        && asked.get("group").is_none_or(|group| wire.group.as_deref() == Some(group))
-        && asked.get("source").is_none_or(|source| wire.source.contains(source))
-        && asked.words("label").iter().all(|label| has_label(wire, label))
+        && params.get("q").is_none_or(|part| wire.name.contains(part))
+        && params.get("group").is_none_or(|group| wire.group.as_deref() == Some(group))
+        && params.get("source").is_none_or(|source| wire.source.contains(source))
+        && params.words("label").iter().all(|label| has_label(wire, label))
 }
 
 /// Whether a job has a label: `name`, or `name=text`.
@@ -76,10 +76,10 @@ fn has_label(wire: &JobWire, label: &str) -> bool {
 /// # Errors
 ///
 /// What the loop says.
-pub async fn chosen(app: &App, asked: &QueryParams) -> Result<Vec<Arc<CachedJob>>, Problem> {
-    let states = asked.words("state");
+pub async fn chosen(app: &App, params: &QueryParams) -> Result<Vec<Arc<CachedJob>>, Problem> {
+    let states = params.words("state");
     let jobs = app.catalogue.jobs(&app.pool).await?;
-    Ok(jobs.iter().filter(|known| matches(known, asked, &states)).map(Arc::clone).collect())
+    Ok(jobs.iter().filter(|known| matches(known, params, &states)).map(Arc::clone).collect())
 }
 
 /// A page of jobs.
@@ -101,13 +101,13 @@ pub struct JobList<'k> {
 ///
 /// 400 for a parameter that is none, and what the loop says.
 pub async fn list(call: Call) -> Reply {
-    let asked = call.asked()?;
-    let limit = asked.number("limit", 100, MAX_ROWS)?;
+    let params = call.query_params()?;
+    let limit = params.number("limit", 100, MAX_ROWS)?;
     let app = &call.app;
-    let mut found = chosen(app, &asked).await?;
-    let unsorted = sort(app, &mut found, asked.get("sort").unwrap_or("name")).await?;
+    let mut found = chosen(app, &params).await?;
+    let unsorted = sort(app, &mut found, params.get("sort").unwrap_or("name")).await?;
     let total = found.len();
-    let start = asked.get("after").and_then(|after| found.iter().position(|known| known.wire.name == after));
+    let start = params.get("after").and_then(|after| found.iter().position(|known| known.wire.name == after));
     let start = start.map_or(0, |index| index + 1);
     let page = &found[start..found.len().min(start + limit)];
     let next = page.last().filter(|_| start + limit < total).map(|known| known.wire.name.clone());
@@ -180,7 +180,7 @@ async fn known(call: &Call) -> Result<(Arc<CachedJob>, Arc<Recent>), Problem> {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn show(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     job_answer(&call, StatusCode::OK, call.parameter("job")).await
 }
 
@@ -215,9 +215,9 @@ pub struct Moments {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn next(call: Call) -> Reply {
-    let asked = call.asked()?;
-    let count = asked.number("n", 10, MAX_NEXT)?;
-    let from = asked.time("from")?.unwrap_or(call.now.wall);
+    let params = call.query_params()?;
+    let count = params.number("n", 10, MAX_NEXT)?;
+    let from = params.time("from")?.unwrap_or(call.now.wall);
     let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
     let Some(plan) = known.plan.as_ref().filter(|_| known.wire.next.is_some()) else {
         return ok(&Moments::default());
@@ -279,8 +279,8 @@ impl Distribution {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn stats(call: Call) -> Reply {
-    let asked = call.asked()?;
-    let days = match asked.get("window") {
+    let params = call.query_params()?;
+    let days = match params.get("window") {
         Some("7d") => 7,
         None | Some("30d") => 30,
         Some("90d") => 90,
@@ -352,11 +352,11 @@ struct Day {
 ///
 /// 404 if there is no such job, and what the loop says.
 pub async fn heatmap(call: Call) -> Reply {
-    let asked = call.asked()?;
+    let params = call.query_params()?;
     let (known, _) = known(&call).await?;
     let zone = zone_of(&call.app, Some(&known));
     let this_year = usize::try_from(call.now.wall.to_zoned(zone.clone()).year()).unwrap_or(0);
-    let year = asked.number("year", this_year, 9_999)?;
+    let year = params.number("year", this_year, 9_999)?;
     let runs = history(&call.app.pool, Some(&known.wire.name), Vec::new(), MAX_YEAR_RUNS).await?;
     let oldest = runs.get(MAX_YEAR_RUNS - 1).map(|run| run.nominal);
     let year_of = |at: Timestamp| usize::try_from(at.to_zoned(zone.clone()).year()).ok();

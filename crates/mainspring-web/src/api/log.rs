@@ -105,9 +105,9 @@ fn range(text: &str, length: u64) -> Option<Result<(u64, u64), ()>> {
 ///
 /// 404 if there is no such run, 410 if its output is not kept any more, 416 for a range that is not there.
 pub async fn output(call: Call) -> Reply {
-    let asked = call.asked()?;
-    let tail = asked.get("tail").map(|_| asked.number("tail", 1, MAX_TAIL_LINES)).transpose()?;
-    let attempt = asked.get("attempt").map(|_| asked.number("attempt", 1, MAX_ATTEMPT)).transpose()?;
+    let params = call.query_params()?;
+    let tail = params.get("tail").map(|_| params.number("tail", 1, MAX_TAIL_LINES)).transpose()?;
+    let attempt = params.get("attempt").map(|_| params.number("attempt", 1, MAX_ATTEMPT)).transpose()?;
     let attempt = attempt.and_then(|attempt| u32::try_from(attempt).ok());
     let run = found(&call).await?.run;
     let failed =
@@ -172,9 +172,9 @@ fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> R
 /// 404 if there is no such run, 410 if its output is not kept any more, 429 while there are as many streams
 /// as may be.
 pub async fn follow(call: Call) -> Reply {
-    let asked = call.asked()?;
+    let params = call.query_params()?;
     let after =
-        asked.get("after").or_else(|| call.headers.get("last-event-id").and_then(|id| id.to_str().ok()));
+        params.get("after").or_else(|| call.headers.get("last-event-id").and_then(|id| id.to_str().ok()));
     let after: u64 =
         after.unwrap_or("0").parse().map_err(|_| Problem::new(Code::Usage, "`after` must be a number"))?;
     let run = found(&call).await?.run;

@@ -139,12 +139,12 @@ impl Once {
 ///
 /// 400 for a parameter that is none.
 pub async fn list(call: Call) -> Reply {
-    let asked = call.asked()?;
-    let limit = asked.number("limit", 100, MAX_ROWS)?;
-    let after = asked.get("after").map(str::to_owned);
+    let params = call.query_params()?;
+    let limit = params.number("limit", 100, MAX_ROWS)?;
+    let after = params.get("after").map(str::to_owned);
     let found = call.app.pool.look(Request::Pending { after, limit }).await?;
     let Response::Pending { pending, after } = found else { return Err(strange()) };
-    let total = after.is_none().then_some(pending.len()).filter(|_| asked.get("after").is_none());
+    let total = after.is_none().then_some(pending.len()).filter(|_| params.get("after").is_none());
     let items = pending.into_iter().map(|wire| Once::new(&call, wire)).collect();
     ok(&List { items, next: after, total })
 }
@@ -155,7 +155,7 @@ pub async fn list(call: Call) -> Reply {
 ///
 /// 404 if none waits under that name, and what the loop says.
 pub async fn show(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     let id = call.parameter("id").to_owned();
     match call.app.pool.look(Request::Show { job: id.clone() }).await? {
         Response::Once(wire) => ok(&Once::new(&call, wire)),
@@ -167,14 +167,14 @@ pub async fn show(call: Call) -> Reply {
 /// own, which needs the scope `define`. Tells its status, and its document.
 async fn submit(
     call: &Call,
-    asked: OnceParams,
+    params: OnceParams,
     key: Option<String>,
 ) -> Result<(StatusCode, Submission), Problem> {
     let wrong = |text: &str| Problem::new(Code::Invalid, text);
-    let due = moment_of(asked.at.as_deref(), asked.r#in.as_deref(), call.now.wall)?;
-    let (due, key) = (due.ok_or_else(|| wrong("expected `at` or `in`"))?, asked.key.or(key));
-    match (asked.job, asked.work) {
-        (Some(job), None) if asked.policies.is_empty() && asked.name.is_none() => {
+    let due = moment_of(params.at.as_deref(), params.r#in.as_deref(), call.now.wall)?;
+    let (due, key) = (due.ok_or_else(|| wrong("expected `at` or `in`"))?, params.key.or(key));
+    match (params.job, params.work) {
+        (Some(job), None) if params.policies.is_empty() && params.name.is_none() => {
             let RequestedRun { run, earlier } = ask_for_run(call, job, Some(due), key).await?;
             // A run that was asked for has the time at which it is due.
             let (due, run) = (Some(run.nominal), Some(run.to_string()));
@@ -186,9 +186,9 @@ async fn submit(
         (Some(_), None) => Err(wrong("`policies` and `name` are those of the job")),
         (None, Some(work)) => {
             check_scope(call.who()?, Scope::Define)?;
-            let work = own(work, asked.policies)?;
+            let work = own(work, params.policies)?;
             let submission =
-                SubmitWire { due: due.to_string(), name: asked.name, key, work, ..SubmitWire::default() };
+                SubmitWire { due: due.to_string(), name: params.name, key, work, ..SubmitWire::default() };
             match call.app.change(call.who()?, None, Request::Submit(Box::new(submission))).await? {
                 Response::Submitted { name, due } => {
                     Ok(submitted(StatusCode::CREATED, Some(name), Some(due), Some("pending".to_owned())))
@@ -291,7 +291,7 @@ fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
 /// 403 for work of one's own without the scope `define`, 409 for a name that is taken, 422 for what cannot be
 /// understood, and what the loop says.
 pub async fn create(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     let (status, document) = submit(&call, call.document().await?, call.idempotency_key()?).await?;
     let mut response = answer(status, &document)?;
     let id = document.id.as_deref().unwrap_or_default();
@@ -307,11 +307,11 @@ pub async fn create(call: Call) -> Reply {
 ///
 /// 422 for what cannot be understood; what is wrong with one of them stands in its answer.
 pub async fn create_many(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     let Batch { items: all } = call.document().await?;
     let mut items = Vec::with_capacity(all.len());
-    for asked in all {
-        items.push(OnceAnswer::new(submit(&call, asked, None).await));
+    for params in all {
+        items.push(OnceAnswer::new(submit(&call, params, None).await));
     }
     ok(&OnceAnswers { items })
 }
@@ -322,7 +322,7 @@ pub async fn create_many(call: Call) -> Reply {
 ///
 /// 404 if none waits under that name, and what the loop says.
 pub async fn withdraw(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     let id = call.parameter("id").to_owned();
     let Response::Once(_) = call.app.pool.look(Request::Show { job: id.clone() }).await? else {
         return Err(Problem::new(Code::NotFound, format!("no one-shot job `{id}` waits")));

@@ -85,7 +85,7 @@ struct You {
 ///
 /// What the loop says.
 pub async fn status(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     ok(&status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
@@ -169,7 +169,7 @@ struct Part {
 ///
 /// What the loop says.
 pub async fn health(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     let app = &call.app;
     let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
     let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
@@ -192,9 +192,9 @@ pub async fn health(call: Call) -> Reply {
 ///
 /// What the loop says.
 pub async fn last_pause(app: &App, target: &str) -> Result<Option<AuditWire>, Problem> {
-    let asked =
+    let query =
         AuditAskWire { target: Some(target.to_owned()), limit: PAUSE_ENTRIES, ..AuditAskWire::default() };
-    let Response::Audit { rows, .. } = app.pool.look(Request::Audit(asked)).await? else {
+    let Response::Audit { rows, .. } = app.pool.look(Request::Audit(query)).await? else {
         return Err(strange());
     };
     Ok(rows.into_iter().find(|row| row.action == "pause"))
@@ -206,17 +206,17 @@ pub async fn last_pause(app: &App, target: &str) -> Result<Option<AuditWire>, Pr
 ///
 /// 400 for a parameter that is none, and what the loop says.
 pub async fn audit(call: Call) -> Reply {
-    let asked = call.asked()?;
-    let limit = asked.number("limit", 100, MAX_ENTRIES)?;
+    let params = call.query_params()?;
+    let limit = params.number("limit", 100, MAX_ENTRIES)?;
     let wrong = |name: &str, what: &str| Problem::new(Code::Usage, format!("`{name}` must be {what}"));
-    asked.time("since")?;
-    let after = asked.get("after").map(str::parse::<u64>).transpose();
+    params.time("since")?;
+    let after = params.get("after").map(str::parse::<u64>).transpose();
     let mut before = after.map_err(|_| wrong("after", "`next` of the page before"))?;
     let mut found: Vec<AuditWire> = Vec::new();
     loop {
         let page = AuditAskWire {
-            actor: asked.get("actor").map(str::to_owned),
-            since: asked.get("since").map(str::to_owned),
+            actor: params.get("actor").map(str::to_owned),
+            since: params.get("since").map(str::to_owned),
             target: None,
             before,
             limit: MAX_ENTRIES,
@@ -225,15 +225,15 @@ pub async fn audit(call: Call) -> Reply {
             return Err(strange());
         };
         found.extend(rows.into_iter().filter(|row| {
-            asked.get("job").is_none_or(|job| about(&row.target).0.as_deref() == Some(job))
-                && asked.get("q").is_none_or(|part| sentence(row).contains(part) || row.note.contains(part))
+            params.get("job").is_none_or(|job| about(&row.target).0.as_deref() == Some(job))
+                && params.get("q").is_none_or(|part| sentence(row).contains(part) || row.note.contains(part))
         }));
         before = next;
         if limit < found.len() || before.is_none() {
             break;
         }
     }
-    let is_all = asked.get("after").is_none() && found.len() <= limit;
+    let is_all = params.get("after").is_none() && found.len() <= limit;
     let total = is_all.then_some(found.len());
     let next = found.get(limit).and_then(|_| found.get(limit - 1)).map(|row| row.number.to_string());
     found.truncate(limit);

@@ -62,8 +62,8 @@ pub fn scope_of(request: &Request) -> Option<Scope> {
 /// 400 if it is none, 403 without its scope, 429 while there are as many streams as may be, and what the loop
 /// says.
 pub async fn answer(call: Call) -> Reply {
-    call.asked()?;
-    let IdentifiedRequest { id, request, actor: _, comment } = call.read(asked).await?;
+    call.query_params()?;
+    let IdentifiedRequest { id, request, actor: _, comment } = call.read(parse).await?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
     check_scope(call.who()?, scope)?;
@@ -81,7 +81,7 @@ pub async fn answer(call: Call) -> Reply {
     }
 }
 
-fn asked(body: &[u8]) -> Result<IdentifiedRequest, Problem> {
+fn parse(body: &[u8]) -> Result<IdentifiedRequest, Problem> {
     IdentifiedRequest::read(body).map_err(Problem::from)
 }
 
@@ -91,7 +91,7 @@ fn asked(body: &[u8]) -> Result<IdentifiedRequest, Problem> {
 ///
 /// 400 as [`answer`].
 pub(crate) fn read(body: &[u8]) -> Result<(), Problem> {
-    asked(body).map(drop)
+    parse(body).map(drop)
 }
 
 fn lines(response: &Response, id: u64) -> Reply {

@@ -51,9 +51,9 @@ async fn by_name(app: &App) -> Result<HashMap<String, Arc<CachedJob>>, Problem> 
 /// # Errors
 ///
 /// 400 for an order that is none.
-fn questions(asked: &QueryParams, after: Option<&str>) -> Result<Vec<HistoryWire>, Problem> {
-    let own = |name: &str| asked.get(name).map(str::to_owned);
-    let is_by_end = match asked.get("order") {
+fn questions(params: &QueryParams, after: Option<&str>) -> Result<Vec<HistoryWire>, Problem> {
+    let own = |name: &str| params.get(name).map(str::to_owned);
+    let is_by_end = match params.get("order") {
         None | Some("ended") => true,
         Some("nominal") => false,
         Some(_) => return Err(Problem::new(Code::Usage, "`order` is ended or nominal")),
@@ -63,7 +63,7 @@ fn questions(asked: &QueryParams, after: Option<&str>) -> Result<Vec<HistoryWire
     let after = after.map(str::to_owned);
     let all = HistoryWire {
         job: own("job"),
-        states: asked.words("state"),
+        states: params.words("state"),
         group: own("group"),
         cause: own("cause"),
         since: own("since"),
@@ -86,10 +86,10 @@ fn questions(asked: &QueryParams, after: Option<&str>) -> Result<Vec<HistoryWire
 }
 
 /// Whether a run has what the store cannot choose by.
-fn has_words(app: &App, run: &RunWire, asked: &QueryParams) -> bool {
+fn has_words(app: &App, run: &RunWire, params: &QueryParams) -> bool {
     let last_line = || run.started.and_then(|_| crate::tail::last_line(&output_path(app, run)));
-    asked.get("q").is_none_or(|part| run.job.as_str().contains(part))
-        && asked.get("line").is_none_or(|line| {
+    params.get("q").is_none_or(|part| run.job.as_str().contains(part))
+        && params.get("line").is_none_or(|line| {
             [last_line().as_deref(), run.outcome.as_deref(), Some(run.reason.as_str())].contains(&Some(line))
         })
 }
@@ -111,15 +111,15 @@ pub struct Page {
 /// 400 for an order that is none, and what the loop says.
 pub async fn page(
     app: &App,
-    asked: &QueryParams,
+    params: &QueryParams,
     after: Option<&str>,
     limit: usize,
     seen_max: usize,
 ) -> Result<Page, Problem> {
     assert!(0 < limit, "a page names where the next begins by its last run");
-    let is_plain = ["q", "line"].iter().all(|name| asked.get(name).is_none());
+    let is_plain = ["q", "line"].iter().all(|name| params.get(name).is_none());
     let (mut runs, mut seen_count) = (Vec::new(), 0);
-    for mut question in questions(asked, after)? {
+    for mut question in questions(params, after)? {
         loop {
             debug_assert!(runs.len() <= limit);
             // One more than the page has tells whether there is another page.
@@ -141,7 +141,7 @@ pub async fn page(
             let is_new = |run: &RunWire| !open.contains(&run.run);
             for (index, run) in found.into_iter().enumerate() {
                 after_row(index).await;
-                if is_own(&run) && is_new(&run) && has_words(app, &run, asked) {
+                if is_own(&run) && is_new(&run) && has_words(app, &run, params) {
                     runs.push(run);
                 }
             }
@@ -176,11 +176,11 @@ fn place(run: &RunWire, question: &HistoryWire) -> String {
 ///
 /// 400 for a parameter that is none, and what the loop says.
 pub async fn list(call: Call) -> Reply {
-    let asked = call.asked()?;
-    let limit = asked.number("limit", 100, MAX_ROWS)?;
+    let params = call.query_params()?;
+    let limit = params.number("limit", 100, MAX_ROWS)?;
     let app = &call.app;
-    let Page { runs, next } = page(app, &asked, asked.get("after"), limit, MAX_SEEN).await?;
-    let total = (next.is_none() && asked.get("after").is_none()).then_some(runs.len());
+    let Page { runs, next } = page(app, &params, params.get("after"), limit, MAX_SEEN).await?;
+    let total = (next.is_none() && params.get("after").is_none()).then_some(runs.len());
     let jobs = by_name(app).await?;
     // How long a run usually takes is told of those that go on: whether one is stuck is seen from it.
     let running =
@@ -271,7 +271,7 @@ struct Hrefs {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn show(call: Call) -> Reply {
-    call.asked()?;
+    call.query_params()?;
     let app = &call.app;
     let FoundWire { run, planned, attempts, holds } = found(&call).await?;
     let jobs = by_name(app).await?;

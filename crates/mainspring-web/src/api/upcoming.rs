@@ -128,31 +128,31 @@ struct FoundLane {
 ///
 /// 400 for a span that is none or too long, and what the loop says.
 pub async fn upcoming(call: Call) -> Reply {
-    let asked = call.asked()?;
-    let from = asked.time("from")?.unwrap_or(call.now.wall);
+    let params = call.query_params()?;
+    let from = params.time("from")?.unwrap_or(call.now.wall);
     let day_after = || from.saturating_add(SignedDuration::from_hours(24)).unwrap_or(from);
-    let to = asked.time("to")?.unwrap_or_else(day_after);
+    let to = params.time("to")?.unwrap_or_else(day_after);
     if to <= from || MAX_SPAN < to.duration_since(from) {
         return Err(Problem::new(Code::Usage, "`to` must lie after `from`, and at most eight days after it"));
     }
     let app = Arc::clone(&call.app);
     let jobs = app.catalogue.jobs(&app.pool).await?;
     let wanted = |known: &&Arc<CachedJob>| {
-        asked.get("q").is_none_or(|part| known.wire.name.contains(part))
-            && asked.get("group").is_none_or(|group| known.wire.group.as_deref() == Some(group))
+        params.get("q").is_none_or(|part| known.wire.name.contains(part))
+            && params.get("group").is_none_or(|group| known.wire.group.as_deref() == Some(group))
     };
     let jobs: Vec<Arc<CachedJob>> = jobs.iter().filter(wanted).map(Arc::clone).collect();
     let identity = &call.who()?.identity;
     let mut lanes = app.computations.run(identity, move || searched(jobs, from, to)).await?;
     // What is due first is looked back at first.
-    let told = || lanes.iter().take(MAX_LANES).map(|lane| &*lane.known);
-    app.catalogue.look_back(&app.pool, told()).await?;
+    let shown = || lanes.iter().take(MAX_LANES).map(|lane| &*lane.known);
+    app.catalogue.look_back(&app.pool, shown()).await?;
     for lane in lanes.iter_mut().take(MAX_LANES) {
         let recent = app.catalogue.recent_known(&lane.known.wire.name);
         lane.median_ms = recent.and_then(|recent| recent.median_ms);
     }
-    let told = app.computations.run(identity, move || written(&document(&lanes, from, to))).await??;
-    Ok(text("application/json", told))
+    let json = app.computations.run(identity, move || written(&document(&lanes, from, to))).await??;
+    Ok(text("application/json", json))
 }
 
 /// The lanes of these jobs, the one that is due first before the others.
@@ -192,13 +192,13 @@ fn document(lanes: &[FoundLane], from: Timestamp, to: Timestamp) -> Upcoming<'_>
     }
     let estimated_from = cut().filter_map(|lane| lane.times.last()).min().copied();
     let awake = || lanes.iter().filter(|lane| !is_paused(&lane.known) && !lane.times.is_empty());
-    let told = &lanes[..lanes.len().min(MAX_LANES)];
-    let share = MAX_MOMENTS.min(MAX_MOMENTS_OF_ALL / told.len().max(1));
+    let shown = &lanes[..lanes.len().min(MAX_LANES)];
+    let share = MAX_MOMENTS.min(MAX_MOMENTS_OF_ALL / shown.len().max(1));
     Upcoming {
         from,
         to,
-        lanes: told.iter().map(|found| Lane::new(found, share)).collect(),
-        lanes_left_out: lanes.len() - told.len(),
+        lanes: shown.iter().map(|found| Lane::new(found, share)).collect(),
+        lanes_left_out: lanes.len() - shown.len(),
         job_count: awake().count(),
         time_count: awake().map(|lane| lane.times.len()).sum(),
         is_cut: cut().next().is_some(),
@@ -292,12 +292,12 @@ mod tests {
         };
         let from: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
         let to = from + SignedDuration::from_hours(24);
-        for (count, told) in [(1_000, 1_000), (2_400, 1_000)] {
+        for (count, lane_count) in [(1_000, 1_000), (2_400, 1_000)] {
             let lanes = searched((0..count).map(job).collect(), from, to);
             let found = document(&lanes, from, to);
-            assert_eq!(found.lanes.len(), told);
+            assert_eq!(found.lanes.len(), lane_count);
             let numbers = (found.lanes_left_out, found.job_count, found.time_count);
-            assert_eq!(numbers, (count - told, count, count));
+            assert_eq!(numbers, (count - lane_count, count, count));
             assert!(!found.is_cut);
             assert_eq!(found.histogram.counts.iter().sum::<u64>(), count as u64);
         }
