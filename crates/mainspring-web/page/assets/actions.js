@@ -314,12 +314,12 @@ const PROGRESS_MS = 700;
 async function many(what, which, shell) {
   const [verb = "", done] = MANY[what] ?? [];
   const noun = which.of.slice(0, -1);
-  const asked = { do: what, ...which };
+  const action = { do: what, ...which };
   const shown = h("ul.mono");
   let expected = 0;
   const preview = async () => {
     /** @type {ActionPreview} */
-    const { count, examples } = await send("POST", "actions", { ...asked, preview: true });
+    const { count, examples } = await send("POST", "actions", { ...action, preview: true });
     expected = count;
     shown.replaceChildren(
       ...examples.map((name) => h("li", name)),
@@ -340,7 +340,7 @@ async function many(what, which, shell) {
       try {
         /** @type {Accepted} */
         const { id } = await send("POST", "actions", {
-          ...asked,
+          ...action,
           ...(what === "pause" ? resting(values) : noted(values)),
           preview: false,
           expected

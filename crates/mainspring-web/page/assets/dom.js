@@ -105,11 +105,11 @@ const OWN = { DETAILS: ["open"], DIALOG: ["open"] };
 export function morphChildren(from, to) {
   /** @type {Map<string, Element>} */
   const keyed = new Map();
-  const kept = new Set([...to.children].map((child) => child.getAttribute("data-key")));
+  const keys = new Set([...to.children].map((child) => child.getAttribute("data-key")));
   for (const child of [...from.children]) {
     const key = child.getAttribute("data-key");
     // What goes goes first, so that what stays need not be moved, which would take the focus from it.
-    if (key !== null && !kept.has(key)) child.remove();
+    if (key !== null && !keys.has(key)) child.remove();
     else if (key !== null) keyed.set(key, child);
   }
   let place = from.firstChild;

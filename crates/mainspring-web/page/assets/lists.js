@@ -229,8 +229,8 @@ export function runColumns(context) {
 /** @param {Run} run */
 function result({ outcome, reason, last_line, state }) {
   const isGood = outcome === "succeeded" || outcome === null;
-  const said = last_line ?? reason;
-  return [!isGood && [h(`span.${tone(state)}`, outcome), " · "], said === "" ? absent() : said];
+  const text = last_line ?? reason;
+  return [!isGood && [h(`span.${tone(state)}`, outcome), " · "], text === "" ? absent() : text];
 }
 
 /** @param {Context} context @param {Run[]} rows @param {string} plain */

@@ -22,7 +22,7 @@ import { address, askStatus, Refused } from "./api.js";
 
 /** `deaf`: the server answers, and gives no stream.
  * @typedef {"live" | "connecting" | "down" | "ending" | "deaf"} Connection */
-/** @typedef {{event: EventName, data: any, id: string} | {state: Connection} | {hello: true}} Said */
+/** @typedef {{event: EventName, data: any, id: string} | {state: Connection} | {hello: true}} Message */
 
 /** @type {readonly EventName[]} */
 const EVENTS = [
@@ -58,22 +58,22 @@ export function follow(onEvent, onState) {
   /** @type {(() => void) | null} */
   let leave = null;
 
-  /** @param {Said} said */
-  function hear(said) {
-    if ("hello" in said) {
+  /** @param {Message} message */
+  function hear(message) {
+    if ("hello" in message) {
       if (leave !== null) channel.postMessage({ state });
-    } else if ("state" in said) {
-      state = said.state;
+    } else if ("state" in message) {
+      state = message.state;
       onState(state);
     } else {
-      if (said.id !== "") last = said.id;
-      onEvent(said.event, said.data);
+      if (message.id !== "") last = message.id;
+      onEvent(message.event, message.data);
     }
   }
-  /** @param {Said} said */
-  function tell(said) {
-    hear(said);
-    channel.postMessage(said);
+  /** @param {Message} message */
+  function tell(message) {
+    hear(message);
+    channel.postMessage(message);
   }
   channel.onmessage = ({ data }) => hear(data);
 

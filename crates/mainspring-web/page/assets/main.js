@@ -82,7 +82,7 @@ const page = () => /** @type {PageOf<any>} */ (PAGES[pageName()]);
 /** Shows what was loaded. Rows that are shown stay, unless it is fresh. @param {boolean} isFresh */
 function draw(isFresh) {
   /** @type {typeof tables} */
-  const kept = new Map();
+  const drawn = new Map();
   /** @type {Context} */
   const context = {
     query,
@@ -90,12 +90,12 @@ function draw(isFresh) {
     picked,
     held(name, fresh, keyOf) {
       const held = hold(isFresh ? undefined : tables.get(name), fresh, keyOf);
-      kept.set(name, new Map(held.rows.map((row) => [keyOf(row), row])));
+      drawn.set(name, new Map(held.rows.map((row) => [keyOf(row), row])));
       return held;
     }
   };
   put(page().view(shown, context), isFresh && document.activeElement?.closest("form") === null);
-  tables = kept;
+  tables = drawn;
   entitle();
   drawSelection();
 }

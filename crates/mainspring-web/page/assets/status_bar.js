@@ -15,8 +15,8 @@ const SAID_MS = 8_000;
 const MAX_SKEW_MS = 5_000;
 
 const state = the("#state", HTMLElement);
-const said = the("#said", HTMLElement);
-const heard = the("#heard", HTMLElement);
+const sentence = the("#said", HTMLElement);
+const liveRegion = the("#heard", HTMLElement);
 
 let timer = 0;
 let waiting = "";
@@ -25,9 +25,9 @@ let spoken = -SPEAK_MS;
 /** @param {Child} text */
 export function say(text) {
   clearTimeout(timer);
-  said.replaceChildren(h("span", text));
-  timer = setTimeout(() => said.replaceChildren(), SAID_MS);
-  speak(said.textContent ?? "");
+  sentence.replaceChildren(h("span", text));
+  timer = setTimeout(() => sentence.replaceChildren(), SAID_MS);
+  speak(sentence.textContent ?? "");
 }
 
 /** For those who hear the page, unless something waits to be heard. @param {string} text */
@@ -40,7 +40,7 @@ function speak(text) {
 }
 
 function hear() {
-  heard.textContent = waiting;
+  liveRegion.textContent = waiting;
   waiting = "";
   spoken = performance.now();
 }

@@ -197,17 +197,17 @@ export const labPage = {
   title: "Lab",
   events: [],
   async load(query) {
-    const asked = {
+    const trial = {
       schedule: query.get("q") ?? "30 2 * * *",
       zone: query.get("zone") ?? known()?.zone ?? "UTC",
       dialect: query.get("dialect") ?? "unix"
     };
     try {
-      return { ...asked, explained: await send("POST", "explain", { ...asked, n: 20 }) };
+      return { ...trial, explained: await send("POST", "explain", { ...trial, n: 20 }) };
     } catch (error) {
       if (!(error instanceof Refused) || ![404, 422].includes(error.status)) throw error;
-      if (error.status === 404) return { ...asked, text: NO_EXPLAIN };
-      return { ...asked, fault: error.problem?.problems?.[0], text: error.message };
+      if (error.status === 404) return { ...trial, text: NO_EXPLAIN };
+      return { ...trial, fault: error.problem?.problems?.[0], text: error.message };
     }
   },
   view: (trial) => [

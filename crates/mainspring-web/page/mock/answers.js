@@ -13,7 +13,7 @@ import { Refusal } from "./refusal.js";
 const HOUR = 3_600_000;
 
 /** @typedef {{path: string[], query: URLSearchParams, body: any, request: IncomingMessage, response:
- * ServerResponse, actor: string}} Asked */
+ * ServerResponse, actor: string}} Exchange */
 
 export class Answers {
   /** @param {Mock} mock */
@@ -22,7 +22,7 @@ export class Answers {
     this.house = mock.house;
   }
 
-  /** @param {Asked} asked @returns {Run} */
+  /** @param {Exchange} exchange @returns {Run} */
   run({ path }) {
     const [, job, nominal, series] = path;
     const run = this.house.run(`${job}@${nominal}${series === "0" ? "" : `#${series}`}`);
@@ -30,9 +30,9 @@ export class Answers {
     return run;
   }
 
-  /** @param {Asked} asked @param {Scope} scope @returns {any} */
-  get(asked, scope) {
-    const { path, query } = asked;
+  /** @param {Exchange} exchange @param {Scope} scope @returns {any} */
+  get(exchange, scope) {
+    const { path, query } = exchange;
     const [kind, name, part] = path;
     const { house } = this;
     if (kind === "status") return this.status(scope);
@@ -40,7 +40,7 @@ export class Answers {
     if (kind === "jobs" && name === undefined) return this.jobs(query);
     if (kind === "jobs") return this.job(name ?? "", part, query);
     if (kind === "runs" && name === undefined) return this.runs(query);
-    if (kind === "runs") return house.runDetail(this.run(asked));
+    if (kind === "runs") return house.runDetail(this.run(exchange));
     if (kind === "files")
       return {
         items: files([...house.jobs.values()]),
@@ -65,7 +65,7 @@ export class Answers {
   /** @param {Scope} scope @returns {Status} */
   status(scope) {
     const { house } = this;
-    const jobs = [...house.jobs.values()].map((kept) => house.job(kept));
+    const jobs = [...house.jobs.values()].map((model) => house.job(model));
     const next = jobs
       .filter((job) => job.next !== null)
       .sort((a, b) => ((a.next ?? "") < (b.next ?? "") ? -1 : 1))[0];
@@ -144,7 +144,7 @@ export class Answers {
     const states = query.get("state")?.split(",");
     const [label, value] = (query.get("label") ?? "").split("=");
     return [...this.house.jobs.values()]
-      .map((kept) => this.house.job(kept))
+      .map((model) => this.house.job(model))
       .filter((job) => {
         const codes = [
           job.state_code.startsWith("paused") ? "paused" : job.state_code,
@@ -185,16 +185,16 @@ export class Answers {
   /** @param {string} name @param {string | undefined} part @param {URLSearchParams} query */
   job(name, part, query) {
     const { house } = this;
-    const kept = house.jobs.get(name);
-    if (kept === undefined) throw new Refusal(404, "not_found", `there is no job \`${name}\``);
-    if (part === undefined) return house.detail(kept);
+    const model = house.jobs.get(name);
+    if (model === undefined) throw new Refusal(404, "not_found", `there is no job \`${name}\``);
+    if (part === undefined) return house.detail(model);
     if (part === "next")
       return {
         items:
-          kept.pause === null
+          model.pause === null
             ? times(
-                kept.parsed,
-                kept.zone,
+                model.parsed,
+                model.zone,
                 this.mock.now(),
                 this.mock.now() + 800 * 24 * HOUR,
                 Number(query.get("n") ?? 10)
@@ -203,12 +203,12 @@ export class Answers {
         is_cut: false
       };
     if (part === "stats") {
-      const points = kept.runs
+      const points = model.runs
         .filter(({ started }) => started !== null)
         .map(({ run, nominal, state, duration_ms, lateness_ms }) => ({
           run,
           at: nominal,
-          civil: civil(Date.parse(nominal), kept.zone),
+          civil: civil(Date.parse(nominal), model.zone),
           state,
           duration_ms,
           lateness_ms
@@ -235,10 +235,10 @@ export class Answers {
     ) {
       const date = new Date(at).toISOString().slice(0, 10);
       const luck = chance(`${name} ${date}`);
-      const isDue = times(kept.parsed, kept.zone, at, at + 24 * HOUR, 1).length === 1;
+      const isDue = times(model.parsed, model.zone, at, at + 24 * HOUR, 1).length === 1;
       if (!isDue || at < Date.UTC(2026, 1, 3)) continue;
-      const isBad = luck < 0.01 + kept.fails;
-      const isMissed = !isBad && luck < 0.03 + kept.fails;
+      const isBad = luck < 0.01 + model.fails;
+      const isMissed = !isBad && luck < 0.03 + model.fails;
       days.push({
         date,
         worst: isBad ? "failed" : isMissed ? "missed" : luck > 0.99 ? "skipped_overlap" : "succeeded",
@@ -285,14 +285,14 @@ export class Answers {
     const counts = Array(Math.ceil((end - start) / step_ms)).fill(0);
     const lanes = [...this.house.jobs.values()]
       .filter(
-        (kept) =>
-          kept.name.includes(query.get("q") ?? "") &&
-          (!query.has("group") || kept.group === query.get("group"))
+        (model) =>
+          model.name.includes(query.get("q") ?? "") &&
+          (!query.has("group") || model.group === query.get("group"))
       )
-      .map((kept) => {
-        const paused = kept.pause !== null;
-        const all = times(kept.parsed, kept.zone, start - 1, end, 70_000);
-        const median_ms = this.house.job(kept).median_ms;
+      .map((model) => {
+        const paused = model.pause !== null;
+        const all = times(model.parsed, model.zone, start - 1, end, 70_000);
+        const median_ms = this.house.job(model).median_ms;
         if (!paused) for (const { at } of all) counts[Math.floor((Date.parse(at) - start) / step_ms)] += 1;
         const overlaps = all.slice(0, 300).flatMap((moment, index) => {
           const next = all[index + 1];
@@ -305,16 +305,16 @@ export class Answers {
                   until: instant(ends),
                   code: "overlap",
                   text:
-                    kept.group === "heavy"
+                    model.group === "heavy"
                       ? "the run before will probably still be going: it waits"
                       : "the run before will probably still be going: it is skipped"
                 }
               ];
         });
         return {
-          job: kept.name,
-          zone: kept.zone,
-          group: kept.group,
+          job: model.name,
+          zone: model.zone,
+          group: model.group,
           median_ms,
           paused,
           times: all.slice(0, 300),
@@ -339,9 +339,9 @@ export class Answers {
     };
   }
 
-  /** @param {Asked} asked @param {string} method @returns {any} */
-  post(asked, method) {
-    const { path, body } = asked;
+  /** @param {Exchange} exchange @param {string} method @returns {any} */
+  post(exchange, method) {
+    const { path, body } = exchange;
     const [kind, name, part] = path;
     if (kind === "explain") return explain(body, this.mock.now());
     if (kind === "check" || kind === "apply") return check(kind, body);
@@ -363,7 +363,7 @@ export class Answers {
       return this.status("operate");
     }
     if (kind === "jobs") return this.change(name ?? "", part ?? "", body);
-    if (kind === "runs") return this.settle(this.run(asked), path[4] ?? "", body);
+    if (kind === "runs") return this.settle(this.run(exchange), path[4] ?? "", body);
     if (kind === "actions") return this.many(body);
     throw new Refusal(404, "not_found", `there is no such route for ${method}`);
   }
@@ -371,8 +371,8 @@ export class Answers {
   /** @param {string} name @param {string} what @param {any} body */
   change(name, what, body) {
     const { house } = this;
-    const kept = house.jobs.get(name);
-    if (kept === undefined) throw new Refusal(404, "not_found", `there is no job \`${name}\``);
+    const model = house.jobs.get(name);
+    if (model === undefined) throw new Refusal(404, "not_found", `there is no job \`${name}\``);
     if (what === "run") {
       const at = body.at ?? instant(this.mock.now());
       if (60_000 < Math.abs(Date.parse(at) - this.mock.now()) || Number.isNaN(Date.parse(at)))
@@ -382,18 +382,18 @@ export class Answers {
       return [started?.isNew ? 202 : 200, { run: started?.run.run, href: "" }];
     }
     if (what === "pause")
-      kept.pause = house.paused(
+      model.pause = house.paused(
         "asked",
         "by request",
         body.note,
         "token mara",
         this.mock.now(),
         body.until ? Date.parse(body.until) : null,
-        kept.zone
+        model.zone
       );
-    else if (what === "resume") kept.pause = null;
+    else if (what === "resume") model.pause = null;
     else if (what === "backfill") {
-      const found = times(kept.parsed, kept.zone, Date.parse(body.from) - 1, Date.parse(body.to), 1_001);
+      const found = times(model.parsed, model.zone, Date.parse(body.from) - 1, Date.parse(body.to), 1_001);
       if (1_000 < found.length)
         throw new Refusal(422, "invalid", "a backfill has at most 1000 runs", { problems: [] });
       if (body.preview) return { count: found.length, times: found.slice(0, 20) };
@@ -403,7 +403,7 @@ export class Answers {
     }
     house.record(what, name, body.note ?? "");
     this.mock.emit("job.changed", { job: name });
-    return house.detail(kept);
+    return house.detail(model);
   }
 
   /** @param {Run} run @param {string} what @param {any} body */
@@ -413,9 +413,9 @@ export class Answers {
       throw new Refusal(409, "conflict", `the run is ${run.state.replaceAll("_", " ")}`);
     this.house.record(what === "cancel" ? what : `dead_${what}`, run.run, body.note ?? "");
     if (what === "retry") {
-      const kept = this.house.jobs.get(run.job);
-      if (kept) kept.runs = kept.runs.filter((other) => other !== run);
-      kept?.open.push(
+      const model = this.house.jobs.get(run.job);
+      if (model) model.runs = model.runs.filter((other) => other !== run);
+      model?.open.push(
         this.house.dress(
           Object.assign(run, {
             state: "running",

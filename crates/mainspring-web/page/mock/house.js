@@ -13,17 +13,17 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** @typedef {Plan & {parsed: Cron, pause: Pause | null, runs: Run[], open: Run[], next?: Moment | null}} Kept */
+/** @typedef {Plan & {parsed: Cron, pause: Pause | null, runs: Run[], open: Run[], next?: Moment | null}} JobModel */
 
 /** How many runs of a job are kept. */
-const KEPT = 40;
+const RUN_COUNT = 40;
 
 export class House {
   /** @param {() => number} now */
   constructor(now) {
     this.now = now;
     this.epoch = 7;
-    /** @type {Map<string, Kept>} */
+    /** @type {Map<string, JobModel>} */
     this.jobs = new Map();
     /** @type {Map<string, string>} */
     this.outputs = new Map();
@@ -38,9 +38,9 @@ export class House {
     this.#audits();
   }
 
-  /** @param {Plan} plan @returns {Kept} */
+  /** @param {Plan} plan @returns {JobModel} */
   #keep(plan) {
-    const kept = {
+    const model = {
       ...plan,
       parsed: parse(plan.cron),
       pause: null,
@@ -48,10 +48,10 @@ export class House {
       open: /** @type {Run[]} */ ([])
     };
     const every =
-      kept.parsed.every || (plan.cron.includes("*/5") || plan.cron.startsWith("* ") ? 6 * MINUTE : 0);
+      model.parsed.every || (plan.cron.includes("*/5") || plan.cron.startsWith("* ") ? 6 * MINUTE : 0);
     const back =
       every !== 0
-        ? every * KEPT * 2
+        ? every * RUN_COUNT * 2
         : plan.cron.includes("/15") || plan.cron.includes(" * * * *")
           ? 2 * DAY
           : plan.cron.endsWith("1 * *")
@@ -59,11 +59,11 @@ export class House {
             : plan.cron.endsWith(" 1")
               ? 200 * DAY
               : 45 * DAY;
-    const found = times(kept.parsed, plan.zone, START - back, START - plan.ms * 1.6 - 5_000, 100_000).slice(
-      -KEPT
+    const found = times(model.parsed, plan.zone, START - back, START - plan.ms * 1.6 - 5_000, 100_000).slice(
+      -RUN_COUNT
     );
-    kept.runs = found.map(({ at }) => this.#ended(plan, at));
-    return kept;
+    model.runs = found.map(({ at }) => this.#ended(plan, at));
+    return model;
   }
 
   /** @param {Plan} plan @param {string} nominal @param {RunState} [forced] @returns {Run} */
@@ -152,10 +152,10 @@ export class House {
     return run;
   }
 
-  /** @param {Kept} kept @param {number} ago @param {Partial<Run>} more @returns {Run} */
-  #running(kept, ago, more) {
+  /** @param {JobModel} model @param {number} ago @param {Partial<Run>} more @returns {Run} */
+  #running(model, ago, more) {
     const nominal = instant(Math.floor((START - ago) / MINUTE) * MINUTE);
-    const run = this.#ended(kept, nominal, "failed");
+    const run = this.#ended(model, nominal, "failed");
     Object.assign(
       run,
       {
@@ -169,30 +169,30 @@ export class House {
       },
       more
     );
-    kept.open.push(this.dress(run));
+    model.open.push(this.dress(run));
     return run;
   }
 
   #specials() {
-    for (const kept of this.jobs.values()) {
-      const { special, runs } = kept;
+    for (const model of this.jobs.values()) {
+      const { special, runs } = model;
       if (special === "failing")
-        kept.runs.splice(
+        model.runs.splice(
           -3,
           3,
           ...runs
             .slice(-3)
             .map(({ nominal }) => ({
-              ...this.#ended(kept, nominal, "failed"),
+              ...this.#ended(model, nominal, "failed"),
               attempt: 3,
               last_line: "s3: 503 Slow Down: please reduce your request rate"
             }))
         );
       if (special === "dead")
-        kept.runs = runs.map((run, index) =>
+        model.runs = runs.map((run, index) =>
           index % 3 === 1
             ? {
-                ...this.#ended(kept, run.nominal, "dead"),
+                ...this.#ended(model, run.nominal, "dead"),
                 attempt: 4,
                 reason: "its attempts are used up",
                 reason_code: "attempts",
@@ -204,15 +204,15 @@ export class House {
             : run
         );
       if (special === "running")
-        this.#running(kept, 14 * MINUTE, {
+        this.#running(model, 14 * MINUTE, {
           last_line: "[ 61%] Building CXX object src/engine/CMakeFiles/engine.dir/wheel.cpp.o"
         });
       if (special === "long") {
-        this.#running(kept, 4 * MINUTE, {
+        this.#running(model, 4 * MINUTE, {
           progress: { done: 212, of: 390 },
           last_line: "ledger: page 212 of 390"
         });
-        const queued = this.#running(kept, 0, {
+        const queued = this.#running(model, 0, {
           state: "queued",
           started: null,
           lateness_ms: null,
@@ -223,25 +223,25 @@ export class House {
         queued.civil = civils(queued, queued.zone, ["nominal", "due"]);
       }
       if (special === "paused")
-        kept.pause = this.paused(
+        model.pause = this.paused(
           "asked",
           "by request",
           "vendor migrates the mail relay, see OPS-1182",
           "token mara",
           START - 26 * HOUR,
           START + 33 * HOUR,
-          kept.zone
+          model.zone
         );
       if (special === "silent")
-        kept.runs = runs.map((run) =>
+        model.runs = runs.map((run) =>
           run.state === "succeeded" && START - 3 * HOUR < Date.parse(run.nominal)
-            ? this.#ended(kept, run.nominal, "skipped_overlap")
+            ? this.#ended(model, run.nominal, "skipped_overlap")
             : run
         );
       if (special === "hostile")
-        kept.runs = runs.map((run, index) =>
+        model.runs = runs.map((run, index) =>
           index === runs.length - 1
-            ? { ...this.#ended(kept, run.nominal, "failed"), last_line: HOSTILE, reason: HOSTILE }
+            ? { ...this.#ended(model, run.nominal, "failed"), last_line: HOSTILE, reason: HOSTILE }
             : run
         );
     }
@@ -263,15 +263,15 @@ export class House {
         last: instant(START - 2 * HOUR)
       });
     for (const name of ["fleet-mirror", "media-train", "search-reindex"]) {
-      const kept = this.jobs.get(name);
-      if (kept)
-        this.#running(kept, (1 + chance(name) * 9) * MINUTE, {
+      const model = this.jobs.get(name);
+      if (model)
+        this.#running(model, (1 + chance(name) * 9) * MINUTE, {
           last_line: `step ${Math.ceil(chance(name) * 9)} of 9`
         });
     }
     for (const name of ["people-quota", "media-archive"]) {
-      const kept = this.jobs.get(name);
-      if (kept) kept.runs.push(this.#ended(kept, instant(START - 6 * HOUR), "missed"));
+      const model = this.jobs.get(name);
+      if (model) model.runs.push(this.#ended(model, instant(START - 6 * HOUR), "missed"));
     }
   }
 
@@ -337,86 +337,88 @@ export class House {
     this.audit.sort((a, b) => (a.at < b.at ? 1 : -1));
   }
 
-  /** @param {Kept} kept */
-  next(kept) {
-    if (kept.pause !== null || this.pause !== null) return null;
+  /** @param {JobModel} model */
+  next(model) {
+    if (model.pause !== null || this.pause !== null) return null;
     const now = this.now();
     // What was next a moment ago is so until it is due.
-    if (kept.next === undefined || Date.parse(kept.next?.at ?? "") <= now) {
-      kept.next = times(kept.parsed, kept.zone, now, now + 400 * DAY, 1)[0] ?? null;
+    if (model.next === undefined || Date.parse(model.next?.at ?? "") <= now) {
+      model.next = times(model.parsed, model.zone, now, now + 400 * DAY, 1)[0] ?? null;
     }
-    return kept.next;
+    return model.next;
   }
 
-  /** @param {Kept} kept @returns {Job} */
-  job(kept) {
-    const computed = this.next(kept);
-    const next = kept.special === "mismatched" ? null : computed;
-    const done = kept.runs
+  /** @param {JobModel} model @returns {Job} */
+  job(model) {
+    const computed = this.next(model);
+    const next = model.special === "mismatched" ? null : computed;
+    const done = model.runs
       .filter(({ state }) => state === "succeeded")
       .map(({ duration_ms }) => duration_ms ?? 0)
       .sort((a, b) => a - b);
     const at = (/** @type {number} */ part) =>
       done[Math.min(done.length - 1, Math.floor(done.length * part))] ?? null;
-    const failures = [...kept.runs]
+    const failures = [...model.runs]
       .reverse()
       .filter(({ state }) => !state.startsWith("skipped") && state !== "missed")
       .findIndex(({ state }) => state === "succeeded");
     const last =
-      [...kept.open.filter(({ started }) => started !== null), ...[...kept.runs].reverse()][0] ?? null;
+      [...model.open.filter(({ started }) => started !== null), ...[...model.runs].reverse()][0] ?? null;
     const code =
-      kept.pause === null
+      model.pause === null
         ? "active"
-        : kept.pause.reason_code === "asked"
+        : model.pause.reason_code === "asked"
           ? "paused"
-          : kept.pause.reason_code === "failures"
+          : model.pause.reason_code === "failures"
             ? "paused_failures"
             : "paused_crashes";
     /** @type {Square[]} */
-    const recent = [...kept.runs, ...kept.open.filter(({ state }) => state === "running")]
+    const recent = [...model.runs, ...model.open.filter(({ state }) => state === "running")]
       .slice(-20)
       .map(({ run, state, nominal, duration_ms }) => ({ run, state, at: nominal, duration_ms }));
     /** @type {Job} */
     const job = {
-      name: kept.name,
-      state: kept.pause === null ? "active" : code === "paused" ? "paused" : "paused after failures",
+      name: model.name,
+      state: model.pause === null ? "active" : code === "paused" ? "paused" : "paused after failures",
       state_code: code,
       next: computed?.at ?? null,
       is_paused_with_all: false,
       armed: next?.at ?? null,
-      triggers: [kept.cron],
-      sentences: [sentence(kept.parsed)],
-      zone: kept.zone,
-      action: kept.action,
-      policies: kept.group === "heavy" ? "retry=3,backoff=1m overlap=queue-one timeout=2h" : "",
-      group: kept.group,
-      labels: kept.labels,
+      triggers: [model.cron],
+      sentences: [sentence(model.parsed)],
+      zone: model.zone,
+      action: model.action,
+      policies: model.group === "heavy" ? "retry=3,backoff=1m overlap=queue-one timeout=2h" : "",
+      group: model.group,
+      labels: model.labels,
       priority: 0,
-      source: kept.source,
+      source: model.source,
       source_code: "file",
-      source_line: kept.line,
-      runs: 1_200 + kept.runs.length,
+      source_line: model.line,
+      runs: 1_200 + model.runs.length,
       failures: Math.max(0, failures),
-      running: kept.open.filter(({ state }) => state === "running").length,
-      queued: kept.open.filter(({ state }) => state === "queued").length,
+      running: model.open.filter(({ state }) => state === "running").length,
+      queued: model.open.filter(({ state }) => state === "queued").length,
       last,
       median_ms: at(0.5),
       p95_ms: at(0.95),
       recent,
-      pause: kept.pause,
+      pause: model.pause,
       troubles: [],
       civil: {}
     };
-    job.civil = civils(job, kept.zone, ["next", "armed"]);
-    job.troubles = this.#troubles(kept, job);
+    job.civil = civils(job, model.zone, ["next", "armed"]);
+    job.troubles = this.#troubles(model, job);
     return job;
   }
 
-  /** @param {Kept} kept @param {Job} job @returns {Trouble[]} */
-  #troubles(kept, job) {
+  /** @param {JobModel} model @param {Job} job @returns {Trouble[]} */
+  #troubles(model, job) {
     /** @type {Trouble[]} */
     const found = [];
-    const bad = [...kept.runs].reverse().find(({ state }) => ["failed", "timed_out", "dead"].includes(state));
+    const bad = [...model.runs]
+      .reverse()
+      .find(({ state }) => ["failed", "timed_out", "dead"].includes(state));
     const trouble = (
       /** @type {Trouble["code"]} */ code,
       /** @type {string} */ text,
@@ -437,14 +439,14 @@ export class House {
         "Read its log, then run it again",
         bad?.ended ?? null
       );
-    if (kept.special === "silent")
+    if (model.special === "silent")
       trouble(
         "silent",
         "has not succeeded for 3 hours; it should every 10 minutes",
         "Its runs are skipped: an earlier one is in the way. Look whether that one hangs",
         instant(START - 3 * HOUR)
       );
-    if (kept.special === "mismatched")
+    if (model.special === "mismatched")
       trouble(
         "mismatched",
         "its schedule names a next time, and none is armed",
@@ -454,12 +456,12 @@ export class House {
     return found;
   }
 
-  /** @param {Kept} kept @returns {JobDetail} */
-  detail(kept) {
-    const heavy = kept.group === "heavy";
+  /** @param {JobModel} model @returns {JobDetail} */
+  detail(model) {
+    const heavy = model.group === "heavy";
     return {
-      ...this.job(kept),
-      definition: `[jobs.${kept.name}]\n${kept.parsed.every ? `every = "${kept.cron.slice(7)}"` : `cron = "${kept.cron}"`}\nzone = "${kept.zone}"\nshell = ${JSON.stringify(kept.action)}\n${kept.group === null ? "" : `group = "${kept.group}"\n`}${heavy ? 'overlap = "queue-one"\nretry = { max = 3, backoff = "1m" }\ntimeout = "2h"\n' : ""}`,
+      ...this.job(model),
+      definition: `[jobs.${model.name}]\n${model.parsed.every ? `every = "${model.cron.slice(7)}"` : `cron = "${model.cron}"`}\nzone = "${model.zone}"\nshell = ${JSON.stringify(model.action)}\n${model.group === null ? "" : `group = "${model.group}"\n`}${heavy ? 'overlap = "queue-one"\nretry = { max = 3, backoff = "1m" }\ntimeout = "2h"\n' : ""}`,
       policy_words: [
         {
           code: "misfire",
@@ -490,17 +492,17 @@ export class House {
   /** All runs, open ones first, then the latest end first. */
   runs() {
     const all = [...this.jobs.values()];
-    const open = all.flatMap((kept) => kept.open).sort((a, b) => (a.nominal < b.nominal ? -1 : 1));
+    const open = all.flatMap((model) => model.open).sort((a, b) => (a.nominal < b.nominal ? -1 : 1));
     return [
       ...open,
-      ...all.flatMap((kept) => kept.runs).sort((a, b) => ((a.ended ?? "") < (b.ended ?? "") ? 1 : -1))
+      ...all.flatMap((model) => model.runs).sort((a, b) => ((a.ended ?? "") < (b.ended ?? "") ? 1 : -1))
     ];
   }
 
   /** @param {string} key */
   run(key) {
-    const kept = this.jobs.get(key.slice(0, key.lastIndexOf("@")));
-    return [...(kept?.open ?? []), ...(kept?.runs ?? [])].find(({ run }) => run === key) ?? null;
+    const model = this.jobs.get(key.slice(0, key.lastIndexOf("@")));
+    return [...(model?.open ?? []), ...(model?.runs ?? [])].find(({ run }) => run === key) ?? null;
   }
 
   /** @param {Run} run @returns {RunDetail} */
@@ -568,26 +570,26 @@ export class House {
 
   /** @param {Run} run @param {RunState} state @param {string} outcome */
   end(run, state, outcome) {
-    const kept = this.jobs.get(run.job);
-    if (!kept) return;
-    kept.open = kept.open.filter(({ run: key }) => key !== run.run);
+    const model = this.jobs.get(run.job);
+    if (!model) return;
+    model.open = model.open.filter(({ run: key }) => key !== run.run);
     Object.assign(run, {
       state,
       outcome,
       ended: instant(this.now()),
       duration_ms: this.now() - Date.parse(run.started ?? run.due)
     });
-    kept.runs = [...kept.runs.filter(({ run: key }) => key !== run.run), this.dress(run)];
+    model.runs = [...model.runs.filter(({ run: key }) => key !== run.run), this.dress(run)];
     this.emit("run.changed", { run: run.run, job: run.job, state });
   }
 
   /** @param {string} job @param {string} at @returns {{run: Run, isNew: boolean} | null} */
   start(job, at) {
-    const kept = this.jobs.get(job);
-    if (!kept) return null;
+    const model = this.jobs.get(job);
+    if (!model) return null;
     const found = this.run(`${job}@${at}`);
     if (found) return { run: found, isNew: false };
-    const run = this.#running(kept, 0, {
+    const run = this.#running(model, 0, {
       run: `${job}@${at}`,
       nominal: at,
       due: at,

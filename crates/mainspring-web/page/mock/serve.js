@@ -70,7 +70,7 @@ export function assets() {
   );
 }
 
-/** @import {Asked} from "./answers.js" */
+/** @import {Exchange} from "./answers.js" */
 
 export class Mock {
   /** `rows` is the most that a list has on a page.
@@ -100,7 +100,7 @@ export class Mock {
     /** @type {Set<string>} */
     this.codes = new Set(["code-1", "code-2", "code-3"]);
     /** What was asked for: method and path. @type {string[]} */
-    this.asked = [];
+    this.requests = [];
     this.sequence = 0;
     /** @type {{id: string, text: string}[]} */
     this.ring = [];
@@ -182,7 +182,7 @@ export class Mock {
       const secret = /^s-\d{16,40}\//.exec(below)?.[0] ?? "";
       const path = below.slice(secret.length);
       if (!path.startsWith("api/") && path !== "metrics") return this.#asset(path, response);
-      this.asked.push(`${request.method} ${path}${url.search}`);
+      this.requests.push(`${request.method} ${path}${url.search}`);
       if (this.failing !== 0 && path !== "api/v1/session")
         throw new Refusal(
           this.failing,
@@ -263,17 +263,17 @@ export class Mock {
           : "operate";
     if (SCOPES.indexOf(scope) < SCOPES.indexOf(needed))
       throw new Refusal(403, "denied", `this needs the scope ${needed}, and you have ${scope}`);
-    /** @type {Asked} */
+    /** @type {Exchange} */
     query.set("limit", String(Math.min(this.rows, Number(query.get("limit") ?? 100))));
-    const asked = { path: parts, query, body, request, response, actor: "token mara" };
+    const exchange = { path: parts, query, body, request, response, actor: "token mara" };
     if (path === "metrics")
       return response
         .writeHead(200, { "content-type": "application/openmetrics-text" })
         .end(metrics(this.house));
-    if (parts[0] === "events") return this.#stream(asked);
+    if (parts[0] === "events") return this.#stream(exchange);
     const isOutput = parts[0] === "runs" && parts[4] === "output";
-    if (isOutput) return parts[5] === "events" ? this.#follow(asked) : this.#output(asked);
-    const found = method === "GET" ? this.answers.get(asked, scope) : this.answers.post(asked, method);
+    if (isOutput) return parts[5] === "events" ? this.#follow(exchange) : this.#output(exchange);
+    const found = method === "GET" ? this.answers.get(exchange, scope) : this.answers.post(exchange, method);
     const [status, answer] = Array.isArray(found) ? found : [200, found];
     response
       .writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
@@ -294,7 +294,7 @@ export class Mock {
       .end();
   }
 
-  /** @param {Asked} asked */
+  /** @param {Exchange} exchange */
   #stream({ query, request, response }) {
     if (this.deaf) throw new Refusal(429, "too_many", "there are 32 streams already, which is the limit");
     response.writeHead(200, {
@@ -316,10 +316,10 @@ export class Mock {
     response.on("close", () => this.streams.delete(response));
   }
 
-  /** @param {Asked} asked */
-  #output(asked) {
-    const { query, request, response } = asked;
-    const run = this.answers.run(asked);
+  /** @param {Exchange} exchange */
+  #output(exchange) {
+    const { query, request, response } = exchange;
+    const run = this.answers.run(exchange);
     const bytes = Buffer.from(this.house.output(run));
     const headers = {
       "content-type": "text/plain; charset=utf-8",
@@ -348,10 +348,10 @@ export class Mock {
       .end(bytes.subarray(from, until + 1));
   }
 
-  /** @param {Asked} asked */
-  #follow(asked) {
-    const { query, response } = asked;
-    const run = this.answers.run(asked);
+  /** @param {Exchange} exchange */
+  #follow(exchange) {
+    const { query, response } = exchange;
+    const run = this.answers.run(exchange);
     const bytes = Buffer.from(this.house.output(run));
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     const after = Number(query.get("after") ?? 0);

@@ -26,14 +26,14 @@ async function judged(page, name) {
     .withTags(TAGS)
     .options({ resultTypes: ["violations"] })
     .analyze();
-  const told = violations.map(
+  const lines = violations.map(
     ({ id, nodes }) =>
       `${name}: ${id}: ${nodes
         .slice(0, 3)
         .map(({ html }) => html.slice(0, 150))
         .join(" | ")}`
   );
-  return [...complaints, ...told];
+  return [...complaints, ...lines];
 }
 
 /** Both colours at each width take minutes, so the gate has one of each: the contrast of both is computed in

@@ -48,7 +48,7 @@ const TEXT_MS = 5_000;
 
 /** Does something with a page. What fails says what the page showed then.
  * @param {import("playwright-core").Page} page @param {() => Promise<void>} act */
-export async function told(page, act) {
+export async function withPageText(page, act) {
   try {
     await act();
   } catch (error) {
@@ -65,7 +65,7 @@ async function round(browser, base, code, shown) {
     const context = await browser.newContext();
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    await told(page, async () => {
+    await withPageText(page, async () => {
       await page.goto(index === 0 ? `${base}#code=${code()}` : base);
       if (index !== 0) return;
       await page.waitForSelector("#state.live");

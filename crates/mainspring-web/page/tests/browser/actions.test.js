@@ -130,7 +130,7 @@ test("a file is checked with its lines, and applied after a preview", { skip }, 
     assert.equal(await page.locator("#checked mark").innerText(), "24");
     await page.click("button:has-text('Preview')");
     await page.waitForSelector("dialog:has-text('added: backup')");
-    const applied = () => mock.asked.filter((line) => line === "POST api/v1/apply").length;
+    const applied = () => mock.requests.filter((line) => line === "POST api/v1/apply").length;
     assert.equal(applied(), 1);
     await page.click("dialog button.main");
     await page.waitForSelector("#said:has-text('Applied.')");

@@ -49,7 +49,7 @@ test("hostile addresses show words", { skip }, () =>
 );
 
 // `looks` goes through every page. These show that what is wrong there fails a test.
-for (const [what, said] of /** @type {const} */ ([
+for (const [what, expected] of /** @type {const} */ ([
   ["breaks the policy of the page", /policy: img-src/],
   ["asks another host", /asked of another host: http:\/\/127\.0\.0\.2/]
 ])) {
@@ -65,7 +65,7 @@ for (const [what, said] of /** @type {const} */ ([
           })
       );
     });
-    await assert.rejects(run, said);
+    await assert.rejects(run, expected);
   });
 }
 
@@ -82,7 +82,7 @@ test("a code in the fragment signs in, once, and leaves the address", { skip }, 
     await page.goto(`${url}?page=jobs#code=code-1`);
     await page.waitForSelector("h1:has-text('Jobs')");
     assert.equal(new URL(page.url()).hash, "");
-    assert.ok(!mock.asked.some((line) => line.includes("code-1")), "no address holds the code");
+    assert.ok(!mock.requests.some((line) => line.includes("code-1")), "no address holds the code");
     const again = await context.browser()?.newContext();
     const other = await again?.newPage();
     await other?.goto(`${url}?page=jobs#code=code-1`);
@@ -130,7 +130,7 @@ test("a token signs in, and all tabs go on with what they showed", { skip }, () 
     await first.waitForSelector("h1:has-text('Audit')");
     await second.waitForSelector("h1:has-text('Jobs')");
     assert.equal(new URL(second.url()).searchParams.get("state"), "failing");
-    assert.ok(!mock.asked.some((line) => line.includes("look")), "no address holds the token");
+    assert.ok(!mock.requests.some((line) => line.includes("look")), "no address holds the token");
     // The session ends on the server: the page says so, and comes back.
     mock.failing = 401;
     mock.emit("job.changed", { job: "backup-db" });
@@ -146,21 +146,21 @@ test("a token signs in, and all tabs go on with what they showed", { skip }, () 
 test("a refusal that was asked for before the sign-in and comes after it signs nobody out", { skip }, () =>
   stage({ scope: null }, async ({ url, context }) => {
     const page = await context.newPage();
-    let [tellAsked, release] = [() => {}, () => {}];
-    const asked = new Promise((resolve) => (tellAsked = () => resolve(null)));
+    let [arrive, release] = [() => {}, () => {}];
+    const arrived = new Promise((resolve) => (arrive = () => resolve(null)));
     const released = new Promise((resolve) => (release = () => resolve(null)));
     let refusedCount = 0;
     await page.route("**/api/v1/status", async (route) => {
       const response = await route.fetch();
       // The first shows that nobody is signed in, and the second is asked for because there is no stream.
       if (response.status() === 401 && (refusedCount += 1) === 2) {
-        tellAsked();
+        arrive();
         await released;
       }
       await route.fulfill({ response });
     });
     await page.goto(url);
-    await asked;
+    await arrived;
     await page.fill("#token", "look");
     await page.keyboard.press("Enter");
     await page.waitForSelector(".summary");
@@ -221,7 +221,7 @@ test("who may only look sees no action, and no key leads to one", { skip }, () =
       assert.equal(await page.locator("dialog[open]").count(), 0, name);
     }
     assert.deepEqual(
-      mock.asked.filter((line) => line.startsWith("POST") && !line.endsWith("/explain")),
+      mock.requests.filter((line) => line.startsWith("POST") && !line.endsWith("/explain")),
       []
     );
   })
@@ -337,17 +337,17 @@ test("a sentence in five seconds is heard, and the last of what came too soon", 
       new MutationObserver(hear).observe(region, { childList: true, characterData: true, subtree: true });
       Object.assign(globalThis, { all });
     });
-    const heard = () =>
+    const spoken = () =>
       page.evaluate(() => /** @type {{all: [number, string][]}} */ (/** @type {unknown} */ (globalThis)).all);
     const fail = (/** @type {number} */ index) =>
       mock.emit("run.changed", { run: `a@${index}`, job: `job-${index}`, state: "failed" });
     /** @param {(texts: string[]) => boolean} is */
     const until = async (is) => {
       for (let tries = 0; tries < 1_000; tries += 1) {
-        if (is((await heard()).map(([, text]) => text))) return;
+        if (is((await spoken()).map(([, text]) => text))) return;
         await page.clock.runFor(100);
       }
-      assert.fail(`in vain: ${JSON.stringify(await heard())}`);
+      assert.fail(`in vain: ${JSON.stringify(await spoken())}`);
     };
     fail(0);
     await until((texts) => texts.includes("job-0: failed"));
@@ -363,7 +363,7 @@ test("a sentence in five seconds is heard, and the last of what came too soon", 
     await until(
       (texts) => 3 < texts.length || texts.some((text) => text.startsWith("job-") && text !== "job-0: failed")
     );
-    const all = await heard();
+    const all = await spoken();
     assert.ok(!all.some(([, text]) => text === "Times in my zone."), JSON.stringify(all));
     for (const [index, [at]] of all.slice(1).entries())
       assert.ok(5_000 <= at - (all[index]?.[0] ?? 0), JSON.stringify(all));

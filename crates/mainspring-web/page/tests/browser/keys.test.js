@@ -52,8 +52,8 @@ test("run again: j, r, Enter", { skip }, () =>
     assert.equal(mock.house.jobs.get("backup-db")?.open.length, 1);
     assert.equal(await focus(page), "backup-db", "the focus is back in its row");
     // The same dialog sent twice is one run.
-    const asked = mock.asked.filter((line) => line.startsWith("POST"));
-    assert.deepEqual(asked, ["POST api/v1/jobs/backup-db/run"]);
+    const posts = mock.requests.filter((line) => line.startsWith("POST"));
+    assert.deepEqual(posts, ["POST api/v1/jobs/backup-db/run"]);
   })
 );
 

@@ -91,17 +91,20 @@ test("eight tabs have one stream, and pass it on", { skip }, () =>
     for (const tab of tabs) await tab.waitForSelector("#state.live");
     const run = begin(mock, "backup-db");
     for (const tab of tabs) await tab.waitForSelector(".news:has-text('1 new')");
-    assert.equal(mock.asked.filter((line) => line.startsWith("GET api/v1/events")).length, 1);
+    assert.equal(mock.requests.filter((line) => line.startsWith("GET api/v1/events")).length, 1);
     // The page that holds the stream leaves; another one takes over, and continues where it was.
     const leader = tabs.findIndex((_, index) => index === 0);
     await tabs[leader]?.close();
     await until(
       () =>
-        mock.asked.filter((line) => line.startsWith("GET api/v1/events")).length === 2 &&
+        mock.requests.filter((line) => line.startsWith("GET api/v1/events")).length === 2 &&
         mock.streams.size === 1,
       "another stream"
     );
-    assert.match(mock.asked.findLast((line) => line.startsWith("GET api/v1/events")) ?? "", /after=7\.\d+$/);
+    assert.match(
+      mock.requests.findLast((line) => line.startsWith("GET api/v1/events")) ?? "",
+      /after=7\.\d+$/
+    );
     mock.end(run, "failed");
     for (const tab of tabs.slice(1)) {
       await tab.keyboard.press(".");
@@ -118,26 +121,26 @@ test("a slow answer is waited for, however much happens meanwhile", { skip }, ()
     await page.goto(`${url}?page=runs&job=backup-db`);
     await page.waitForSelector("#state.live");
     await settled(page);
-    const asked = () => mock.asked.filter((line) => line.startsWith("GET api/v1/runs")).length;
+    const requestCount = () => mock.requests.filter((line) => line.startsWith("GET api/v1/runs")).length;
     let release = () => {};
     mock.gate = new Promise((resolve) => (release = resolve));
-    const first = asked();
+    const first = requestCount();
     const run = begin(mock, "backup-db");
     await until(async () => {
       await page.clock.runFor(100);
-      return first < asked();
+      return first < requestCount();
     }, "a request");
     for (let index = 0; index < 7; index += 1) {
       mock.emit("run.changed", { run: run.run, job: run.job, state: "running" });
       await page.clock.runFor(1_000);
     }
-    assert.equal(asked(), first + 1, "one request waits, and no other has taken its place");
+    assert.equal(requestCount(), first + 1, "one request waits, and no other has taken its place");
     release();
     await page.waitForSelector(".news:has-text('1 new')");
     // What happened meanwhile is asked for once more.
     await until(async () => {
       await page.clock.runFor(1_000);
-      return asked() === first + 2;
+      return requestCount() === first + 2;
     }, "another request");
   })
 );
@@ -161,7 +164,7 @@ test("a stream that has died in silence is opened again", { skip }, () =>
     await page.clock.install();
     await page.goto(`${url}?page=audit`);
     await page.waitForSelector("#state.live");
-    const streams = () => mock.asked.filter((line) => line.startsWith("GET api/v1/events")).length;
+    const streams = () => mock.requests.filter((line) => line.startsWith("GET api/v1/events")).length;
     assert.equal(streams(), 1);
     await page.clock.runFor(44_000);
     assert.equal(streams(), 1);
