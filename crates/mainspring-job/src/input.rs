@@ -362,8 +362,8 @@ pub enum Command {
 /// use mainspring_job::{Command, RunRequest};
 ///
 /// let now = Command::Trigger(RunRequest::new("backup".parse()?));
-/// let asked = RunRequest::new("backup".parse()?).at("2026-11-21T17:30:00Z".parse()?).with_key("ticket 4711");
-/// assert_ne!(Command::Trigger(asked), now);
+/// let later = RunRequest::new("backup".parse()?).at("2026-11-21T17:30:00Z".parse()?).with_key("ticket 4711");
+/// assert_ne!(Command::Trigger(later), now);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,8 +22,8 @@ pub const MAX_KEPT_ATTEMPTS: u32 = 16;
 /// use mainspring_job::KeptOutput;
 ///
 /// let key = "backup@2026-11-21T03:00:00Z".parse()?;
-/// let kept = KeptOutput::new(key, 1, "2026-11-21T03:00:01.250Z 1 stdout 17 files\n".to_owned());
-/// assert_eq!(kept.left_out_bytes, 0);
+/// let output = KeptOutput::new(key, 1, "2026-11-21T03:00:01.250Z 1 stdout 17 files\n".to_owned());
+/// assert_eq!(output.left_out_bytes, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
