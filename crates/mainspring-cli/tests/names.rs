@@ -77,7 +77,7 @@ fn a_name_that_came_by_command_is_no_files() {
     served.says(&["status"], 0, "the name `backup` is that of a job that came by command");
     served.says(&["doctor"], 1, "BAD      file");
     served.says(&["remove", "backup"], 0, "");
-    served.running.signal(nix::sys::signal::Signal::SIGHUP);
+    // The file has been waiting for the name.
     let mut served = served;
     served.running.wait_for(&["was read again: 1 added"]);
     served.stop();
@@ -258,6 +258,46 @@ fn a_file_under_a_new_name_has_the_jobs_of_the_old_one() {
     let served = serve(&folder, &["new.toml", "new.crontab"]);
     assert_eq!((state(&served, "a"), state(&served, "echo-2")), ("paused".into(), "paused".into()));
     assert_eq!(names(&served), ["a", "echo-2"]);
+    served.stop();
+}
+
+#[test]
+fn a_file_that_is_renamed_in_a_served_folder_keeps_its_jobs_and_no_entry_is_there_twice() {
+    let folder = folder("names-renamed-live");
+    let site = folder.join("site");
+    fs::create_dir(&site).unwrap();
+    write(&site.join("old.toml"), &job("a", "x"));
+    write(&site.join("one"), "0 0 1 1 * echo same\n0 0 1 1 * echo other\n");
+    let mut served = serve(&folder, &["site"]);
+    let before = names(&served);
+    let second = before.last().unwrap();
+    assert_eq!(before.len(), 3, "{before:?}");
+    served.says(&["pause", "a"], 0, "");
+    served.says(&["pause", second], 0, "");
+    fs::rename(site.join("old.toml"), site.join("new.toml")).unwrap();
+    served.running.wait_for(&["new.toml was read again: 0 added, 1 changed, 0 removed"]);
+    fs::rename(site.join("one"), site.join("uno")).unwrap();
+    served.running.wait_for(&["uno was read again: 0 added, 2 changed, 0 removed"]);
+    assert_eq!(names(&served), before);
+    assert_eq!((state(&served, "a"), state(&served, second)), ("paused".into(), "paused".into()));
+    served.says(&["doctor"], 0, "new.toml: 1 job");
+    served.stop();
+}
+
+#[test]
+fn a_group_that_another_file_in_force_defines_keeps_its_limit() {
+    let folder = folder("names-group");
+    let text = |name: &str, limit: u32| format!("[groups.g]\nlimit = {limit}\n{}", job(name, "x"));
+    for name in ["a", "b"] {
+        write(&folder.join(format!("{name}.toml")), &text(name, 2));
+    }
+    let mut served = serve(&folder, &["a.toml", "b.toml"]);
+    write(&folder.join("b.toml"), &text("b", 3));
+    served.running.wait_for(&["b.toml has problems, and what was read before stays in force"]);
+    served.says(&["doctor"], 1, "the group `g` has the limit 2 in");
+    write(&folder.join("a.toml"), &text("a", 3));
+    served.running.wait_for(&["was read again"]);
+    served.says(&["doctor"], 0, "b.toml: 1 job");
     served.stop();
 }
 

@@ -11,10 +11,11 @@
 //! | no file or command has it | the file gets it; of two files the one that comes first |
 //! | this file has it | the file keeps it |
 //! | another file has it, is read now, and does not define it any more | the job moves, with all that is known of it |
+//! | the file that has it is gone, and its jobs wait for it | the job moves in the same way |
 //! | any other file or command has it | that is a problem of this file |
 //!
 //! A group belongs to all files that define it, and has one limit and one rate. Another limit or rate is a
-//! problem of the file that comes later.
+//! problem of the file that comes later, be it in the order of the files or in time.
 //!
 //! A circle of jobs that follow each other is a problem of the file that comes last. So are too many jobs
 //! that follow one.
@@ -25,15 +26,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{Group, JobName};
+use mainspring_job::JobName;
 
 use crate::crontab::names::{self, Likeness};
-use crate::jobfile;
 use crate::loaded_file::LoadedFile;
 use crate::problem::{Fault, Problem};
 
 mod claimant;
 mod following;
+mod groups;
 
 pub use claimant::{Claimant, Holder, InForce};
 pub use following::unknown;
@@ -41,10 +42,12 @@ pub use following::unknown;
 /// Gives every job of the good files a name that it may have; where there is none, the file gets a problem.
 pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
     recall(files, in_force);
-    settle_groups(files);
     let owners = loop {
         let found = owners(files, &in_force.held);
-        match found.and_then(|owners| following::judge(files, in_force).map(|()| owners)) {
+        let judged = found.and_then(|owners| {
+            groups::judge(files, in_force).and_then(|()| following::judge(files, in_force)).map(|()| owners)
+        });
+        match judged {
             Ok(owners) => break owners,
             Err((index, problems)) => {
                 files[index].loaded.problems.extend(problems);
@@ -59,41 +62,6 @@ pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
         taken.extend(file.loaded.switched_off.iter().cloned());
         names::choose(&mut file.loaded.jobs, &name, &mut taken);
         debug_assert!(!file.loaded.lacks_names(), "what comes into force has a name");
-    }
-}
-
-/// Where two good files give one group two limits or two rates, the later one gets a problem.
-fn settle_groups(files: &mut [Claimant]) {
-    let mut known: BTreeMap<JobName, (Group, String)> = BTreeMap::new();
-    for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
-        let source = file.loaded.source.clone();
-        let lines =
-            if file.loaded.groups.is_empty() { BTreeMap::new() } else { jobfile::lines_of_groups(&source) };
-        let place = |name: &JobName| lines.get(name.as_str()).copied().unwrap_or(1);
-        let differs = |group: &&Group| known.get(&group.name).is_some_and(|(known, _)| known != *group);
-        let problems: Vec<Problem> = file
-            .loaded
-            .groups
-            .iter()
-            .filter(differs)
-            .map(|group| {
-                let (known, other) = &known[&group.name];
-                let message = format!("the group `{}` has {known} in {other}", group.name);
-                on_line(
-                    &file.loaded,
-                    place(&group.name),
-                    message,
-                    "files that share a group give it one limit and one rate",
-                )
-            })
-            .collect();
-        if problems.is_empty() {
-            for group in &file.loaded.groups {
-                let other = format!("{}:{}", source.name(), place(&group.name));
-                known.entry(group.name.clone()).or_insert((group.clone(), other));
-            }
-        }
-        file.loaded.problems.extend(problems);
     }
 }
 
@@ -280,6 +248,25 @@ mod tests {
         let found = settled(files(rate, "rate = '1/1s'\n"), &held(&[]));
         assert_eq!(found, [x(), problem("the limit 2 and the rate 60/1m")]);
         assert_eq!(settled(files("", rate), &held(&[])), [x(), problem("the limit 2")]);
+    }
+
+    #[test]
+    fn a_group_that_is_in_force_has_the_limit_of_it_unless_its_file_is_read_now() {
+        let text = |limit: u32| format!("[groups.db]\nlimit = {limit}\n{}", job("x"));
+        let holder = Holder { job_source: "b.toml".to_owned(), place: "(b.toml)".to_owned() };
+        let of_b = file("b.toml", &text(2)).loaded.groups.remove(0);
+        let problem = |text: String| {
+            let mut files = vec![file("a.toml", &text)];
+            let groups = vec![(of_b.clone(), holder.clone())];
+            settle(&mut files, &InForce { groups, ..InForce::nothing() });
+            files.remove(0).loaded.problems.pop().map(|problem| problem.fault.message)
+        };
+        assert_eq!(problem(text(2)), None);
+        assert_eq!(problem(text(3)).unwrap(), "the group `db` has the limit 2 in (b.toml)");
+        let groups = vec![(of_b.clone(), holder.clone())];
+        let mut both = vec![file("a.toml", &text(3)), file("b.toml", &text(3).replace('x', "y"))];
+        settle(&mut both, &InForce { groups, ..InForce::nothing() });
+        assert!(both.iter().all(|file| file.loaded.is_good()), "both change it at once");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::JobName;
+use mainspring_job::{Group, JobName};
 
 use crate::crontab::names::KnownJob;
 use crate::loaded_file::LoadedFile;
@@ -35,7 +35,9 @@ pub struct InForce<'k> {
     pub held: BTreeMap<JobName, Holder>,
     /// Which jobs those follow that follow others.
     pub follows: BTreeMap<JobName, Vec<JobName>>,
-    /// The names of jobs whose files are no longer given: a file that says one of them gets the job.
+    /// The groups that are defined, each with who has it.
+    pub groups: Vec<(Group, Holder)>,
+    /// The names of jobs whose files are gone or no longer given: a file that says one of them gets the job.
     pub retired: BTreeSet<JobName>,
     /// The jobs of an source, or those that are retired, as far as entries of crontabs can be like them.
     /// Asked only for files with such entries.
@@ -48,6 +50,7 @@ impl InForce<'_> {
         InForce {
             held: BTreeMap::new(),
             follows: BTreeMap::new(),
+            groups: Vec::new(),
             retired: BTreeSet::new(),
             known: &|_| Vec::new(),
         }

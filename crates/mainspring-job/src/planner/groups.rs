@@ -104,6 +104,11 @@ impl Groups {
         }
     }
 
+    /// Each group that is defined, with the source that defines it.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = (&str, &Group)> {
+        self.defined.values().flatten().map(|(source, group)| (source.as_str(), group))
+    }
+
     fn definitions_of(&self, group: &JobName) -> impl Iterator<Item = &Group> {
         self.defined.get(group).into_iter().flatten().map(|(_, group)| group)
     }

@@ -113,6 +113,8 @@ pub(super) struct Jobs {
     known: BTreeMap<JobName, TrackedJob>,
     /// Jobs that were due when there was no room for another open run.
     crowded: VecDeque<JobName>,
+    /// How many jobs have lost their definition.
+    pub(super) lost_count: u64,
 }
 
 /// What is asked about jobs.
@@ -307,6 +309,7 @@ impl Jobs {
         schedule: &mut ScheduleQueue,
     ) {
         let Some(tracked) = self.known.get_mut(name) else { return };
+        self.lost_count += 1;
         (tracked.job, tracked.source) = (None, None);
         (tracked.former, tracked.absence) = (Some(former), Some(absence));
         tracked.unschedule(schedule);
@@ -315,6 +318,7 @@ impl Jobs {
     /// Drops a job but for its mark.
     pub(super) fn remove(&mut self, name: &JobName, schedule: &mut ScheduleQueue) {
         let Some(tracked) = self.known.get_mut(name) else { return };
+        self.lost_count += 1;
         (tracked.job, tracked.source, tracked.former, tracked.absence) = (None, None, None, None);
         (tracked.mark.pause, tracked.mark.pause_terms) = (None, record::PauseTerms::default());
         tracked.unschedule(schedule);

@@ -12,7 +12,7 @@ use super::Planner;
 use super::admission_queue::Load;
 use crate::absence::Absence;
 use crate::input::Ticket;
-use crate::job::Job;
+use crate::job::{Group, Job};
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::rate::Rate;
@@ -45,6 +45,16 @@ impl Planner {
     /// The groups of which only so many runs may be running at once, each with that limit.
     pub fn limits_of_groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
         self.runs.slots.groups.limits()
+    }
+
+    /// Each definition of a group, with the source that it is of.
+    pub fn groups(&self) -> impl Iterator<Item = (&str, &Group)> {
+        self.runs.slots.groups.definitions()
+    }
+
+    /// How many jobs have lost their definition since the planner began, so that their names may be free.
+    pub fn lost_definitions(&self) -> u64 {
+        self.jobs.lost_count
     }
 
     /// The groups of which a run waits, and nothing may start now by their rate; each with that, and when the

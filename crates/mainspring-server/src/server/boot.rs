@@ -336,7 +336,7 @@ impl Server {
         let indices: Vec<usize> = (0..self.files.served.len()).collect();
         self.files.take(
             &indices,
-            &InForce { held, follows: BTreeMap::new(), retired, known: &known },
+            &InForce { held, retired, known: &known, ..InForce::nothing() },
             Occasion::Requested,
             now,
         )

@@ -17,7 +17,7 @@
 //!
 //! Cost: a wake-up per change in those directories, and a look at each file: see [`looks`](super::looks).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,10 @@ pub(super) struct Files {
     writers: Writers,
     /// Something may have changed since the last looks.
     is_disturbed: bool,
+    /// How many jobs had lost their definition when that was looked at last; and whether more have since the
+    /// files were judged, so that one of them may have a name now that it could not have.
+    lost_definitions: u64,
+    pub(super) are_names_free: bool,
     /// From when on the times of looks are counted.
     began: Option<Instant>,
     /// Several servers share the store, and each may have been given others.
@@ -85,6 +89,8 @@ impl Files {
             folder_watch: FolderWatch::new(),
             writers: Writers::default(),
             is_disturbed: true,
+            lost_definitions: 0,
+            are_names_free: false,
             began: None,
             is_shared: false,
             keeps_all: false,
@@ -191,8 +197,23 @@ impl Files {
         due
     }
 
+    /// Takes in how many jobs have lost their definition.
+    pub(super) fn hear_of_lost(&mut self, count: u64) {
+        self.are_names_free |= std::mem::replace(&mut self.lost_definitions, count) != count;
+    }
+
+    /// The sources of files that are gone, while their jobs wait for them. Of a shared store another server
+    /// may have the file.
+    pub(super) fn vacated(&self) -> BTreeSet<String> {
+        let is_gone = |file: &&ServedFile| !self.is_shared && file.watch.seen() == Some(LookResult::Gone);
+        self.served.iter().filter(is_gone).map(|file| file.job_source.source()).collect()
+    }
+
     /// When the next file is to be looked at.
     pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.are_names_free {
+            return self.began;
+        }
         let of_zones = self.zones.as_ref().and_then(ZoneWatch::deadline);
         let of_files = self.served.iter().filter_map(|file| file.watch.deadline());
         let next = of_files.chain(of_zones).min()?;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
-use mainspring_job::{ApplyReport, Command, Definitions, Job, JobName, Prune};
+use mainspring_job::{ApplyReport, Command, Definitions, Job, JobName, Planner, Prune};
 
 use super::Server;
 use super::boot::{definitions, holder};
@@ -54,16 +54,23 @@ impl Server {
             self.note(now.wall, &text);
         }
         removed.into_iter().for_each(|index| self.remove_gone(index, now));
-        if due.is_empty() {
+        let are_names_free = std::mem::take(&mut self.files.are_names_free);
+        if due.is_empty() && !are_names_free {
             return;
         }
-        // A file may have a problem only because of another, as with a job that moves.
+        // A file may have a problem only because of another, as with a job that moves, or because of a job
+        // that is removed now.
         let again: BTreeSet<usize> = due.iter().copied().chain(self.files.troubled()).collect();
         let indices: Vec<usize> = again.into_iter().collect();
         let before: Vec<String> =
             indices.iter().map(|index| self.files.served[*index].problems.clone()).collect();
         let jobs: Vec<&Job> = self.owner.planner().jobs().map(|(job, _)| job).collect();
-        let taken = self.files.take(&indices, &in_force(&jobs, &known(&jobs)), reading, now);
+        let vacated = self.files.vacated();
+        let taken = {
+            let known = known(&jobs, &vacated);
+            let in_force = in_force(self.owner.planner(), &jobs, &vacated, &known);
+            self.files.take(&indices, &in_force, reading, now)
+        };
         let notes = self.files.folders.notes();
         let owners: BTreeMap<JobName, String> =
             jobs.iter().map(|job| (job.name.clone(), job.source.clone())).collect();
@@ -156,7 +163,8 @@ impl Server {
     /// Says which names files that are applied may have.
     pub(super) fn settle_names(&self, claimants: &mut [Claimant]) {
         let jobs: Vec<&Job> = self.owner.planner().jobs().map(|(job, _)| job).collect();
-        settle(claimants, &in_force(&jobs, &known(&jobs)));
+        let vacated = BTreeSet::new();
+        settle(claimants, &in_force(self.owner.planner(), &jobs, &vacated, &known(&jobs, &vacated)));
     }
 }
 
@@ -164,16 +172,33 @@ fn told_until(now: Moment) -> Timestamp {
     now.wall.saturating_add(TOLD_FOR).unwrap_or(Timestamp::MAX)
 }
 
-fn in_force<'k>(jobs: &[&Job], known: &'k dyn Fn(Option<&str>) -> Vec<KnownJob>) -> InForce<'k> {
-    let held = jobs.iter().map(|job| (job.name.clone(), holder(&JobSource::of(&job.source)))).collect();
+/// What is in force. A job whose source is `vacated` goes to the file that has its name.
+fn in_force<'k>(
+    planner: &Planner,
+    jobs: &[&Job],
+    vacated: &BTreeSet<String>,
+    known: &'k dyn Fn(Option<&str>) -> Vec<KnownJob>,
+) -> InForce<'k> {
+    let (retired, staying): (Vec<&Job>, Vec<&Job>) =
+        jobs.iter().partition(|job| vacated.contains(&job.source));
+    let held = staying.iter().map(|job| (job.name.clone(), holder(&JobSource::of(&job.source)))).collect();
     let of = |job: &Job| job.timetable.follows().map(|after| after.job.clone()).collect::<Vec<_>>();
     let follows = jobs.iter().map(|job| (job.name.clone(), of(job))).filter(|(_, of)| !of.is_empty());
-    InForce { held, follows: follows.collect(), retired: BTreeSet::new(), known }
+    let groups = planner.groups().filter(|(source, _)| !vacated.contains(*source));
+    InForce {
+        held,
+        follows: follows.collect(),
+        groups: groups.map(|(source, group)| (group.clone(), holder(&JobSource::of(source)))).collect(),
+        retired: retired.into_iter().map(|job| job.name.clone()).collect(),
+        known,
+    }
 }
 
-fn known<'j>(jobs: &'j [&Job]) -> impl Fn(Option<&str>) -> Vec<KnownJob> + 'j {
+/// The jobs of a source, or those whose source is `vacated`.
+fn known<'j>(jobs: &'j [&Job], vacated: &'j BTreeSet<String>) -> impl Fn(Option<&str>) -> Vec<KnownJob> + 'j {
     move |job_source| {
-        let is_asked = |job: &&&Job| job_source == Some(job.source.as_str());
-        jobs.iter().filter(is_asked).filter_map(|job| KnownJob::of(job)).collect()
+        let is_wanted =
+            |job: &&&Job| job_source.map_or(vacated.contains(&job.source), |source| source == job.source);
+        jobs.iter().filter(is_wanted).filter_map(|job| KnownJob::of(job)).collect()
     }
 }

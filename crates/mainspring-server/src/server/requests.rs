@@ -162,6 +162,7 @@ impl Server {
 
     /// The reply to a command finds its asker.
     pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) {
+        self.files.hear_of_lost(self.owner.planner().lost_definitions());
         let Some(purpose) = self.clients.take_purpose(ticket) else { return };
         match purpose {
             Purpose::Call(answer) => answer.give(Ok(reply)),
