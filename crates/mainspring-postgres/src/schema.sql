@@ -598,7 +598,7 @@ BEGIN
 END $$;
 
 -- Drops what retention does not keep of the runs of a job, or of all one-shot jobs together (`job` is NULL). How many there are is
--- counted, so each is a range of an index: the oldest by their place, and those that ended too long ago.
+-- counted, so each is a range of an index: those that ended first, and those that ended too long ago.
 CREATE FUNCTION mainspring.commit_prunes(ops mainspring.operation[], t mainspring.tally) RETURNS mainspring.tally
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -615,16 +615,16 @@ BEGIN
         once := (o.job IS NULL)::int;
         own := 1 - once;
         WITH old AS (
-            (SELECT r.ctid AS place, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.cause = 'once'
-                AND r.state <> 'dead' ORDER BY r.nominal, r.job, r.series LIMIT surplus * once)
-            UNION ALL (SELECT r.ctid, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.cause = 'once'
+            (SELECT r.ctid AS place, r.ended, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.cause = 'once'
+                AND r.state <> 'dead' AND r.ended IS NOT NULL ORDER BY r.ended, r.job, r.nominal, r.series LIMIT surplus * once)
+            UNION ALL (SELECT r.ctid, r.ended, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.cause = 'once'
                 AND r.state <> 'dead' AND r.ended < o.before ORDER BY r.ended LIMIT o.most * once)
-            UNION ALL (SELECT r.ctid, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.job = o.job AND r.cause <> 'once'
-                AND r.state <> 'dead' ORDER BY r.job, r.nominal, r.series LIMIT surplus * own)
-            UNION ALL (SELECT r.ctid, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.job = o.job AND r.cause <> 'once'
+            UNION ALL (SELECT r.ctid, r.ended, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.job = o.job AND r.cause <> 'once'
+                AND r.state <> 'dead' ORDER BY r.job, r.ended, r.nominal, r.series LIMIT surplus * own)
+            UNION ALL (SELECT r.ctid, r.ended, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.job = o.job AND r.cause <> 'once'
                 AND r.state <> 'dead' AND r.ended < o.before ORDER BY r.job, r.ended LIMIT o.most * own)
         ), dropping AS MATERIALIZED (
-            SELECT * FROM old ORDER BY old.nominal, old.job, old.series LIMIT o.most
+            SELECT * FROM old ORDER BY old.ended, old.job, old.nominal, old.series LIMIT o.most
         ), runs AS (
             DELETE FROM mainspring.history AS r USING dropping AS d WHERE r.ctid = d.place RETURNING 1
         ), attempts AS (

@@ -445,7 +445,7 @@ fn rewind(connection: &Connection, mark: &Mark) -> ApplyResult {
     keep_mark(connection, mark)
 }
 
-/// Oldest first, at most [`MAX_PRUNED`].
+/// What ended first goes first, at most [`MAX_PRUNED`].
 fn prune(
     connection: &Connection,
     job: Option<&JobName>,
@@ -461,11 +461,11 @@ fn prune(
     // The first that is within the number to keep; what comes before it is surplus. Materialized, lest it be
     // sought again for each row: with 4,000 runs kept that took 4.5 s instead of 3 ms.
     let sql = format!(
-        "WITH kept AS MATERIALIZED (SELECT nominal, job, series FROM run WHERE {theirs} AND {over}
-            ORDER BY nominal DESC, job DESC, series DESC LIMIT 1 OFFSET ?2)
+        "WITH kept AS MATERIALIZED (SELECT ended, job, nominal, series FROM run WHERE {theirs} AND {over}
+            ORDER BY ended DESC, job DESC, nominal DESC, series DESC LIMIT 1 OFFSET ?2)
         SELECT {RUN} FROM run WHERE {theirs} AND {over} AND (ended < ?3 OR EXISTS (SELECT 1 FROM kept
-            WHERE (run.nominal, run.job, run.series) <= (kept.nominal, kept.job, kept.series)))
-        ORDER BY nominal, job, series LIMIT ?4"
+            WHERE (run.ended, run.job, run.nominal, run.series) <= (kept.ended, kept.job, kept.nominal, kept.series)))
+        ORDER BY ended, job, nominal, series LIMIT ?4"
     );
     let limit = i64::try_from(MAX_PRUNED).expect("it is small");
     for run in read::runs(connection, &sql, params![name, keep, nanoseconds(before), limit])? {

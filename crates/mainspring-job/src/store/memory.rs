@@ -299,7 +299,7 @@ impl MemoryStore {
         };
         let is_over = |run: &&Run| !run.state.is_open() && run.state != RunState::Dead;
         let mut over: Vec<&Run> = self.runs.values().filter(is_theirs).filter(is_over).collect();
-        over.sort_by_key(|run| (run.key.nominal, run.key.clone()));
+        over.sort_by_key(|run| (run.ended, run.key.clone()));
         let surplus = over.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
         let is_old = |run: &Run| run.ended.is_some_and(|ended| ended < before);
         let dropped = over.iter().enumerate().filter(|(index, run)| *index < surplus || is_old(run));

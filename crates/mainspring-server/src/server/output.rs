@@ -159,7 +159,7 @@ impl Outputs {
         found
     }
 
-    /// Closes the file of a run, and drops those of the job's oldest runs beyond `keep`.
+    /// Closes the file of a run, and drops those of the job's other runs that ended first, beyond `keep`.
     pub(super) fn close(&mut self, key: &RunKey, cause: Cause, keep: usize) {
         self.lost.remove(key);
         if self.open.remove(key).is_none() {
@@ -172,7 +172,8 @@ impl Outputs {
             return;
         }
         if let Some(directory) = self.path(key, cause).parent() {
-            prune(directory, keep, cause);
+            let open = self.open.keys().filter(|open| is_once || open.job == key.job);
+            prune(directory, keep, &open.map(|open| self.path(open, cause)).collect());
         }
     }
 }
@@ -270,19 +271,17 @@ pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBu
     removed_count
 }
 
-fn prune(directory: &Path, keep: usize, cause: Cause) {
+/// Removes the files that were written to the longest ago, beyond so many. A name tells when a run was due, and
+/// a backfill or another try of an old run writes later.
+fn prune(directory: &Path, keep: usize, open: &HashSet<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let files = entries.flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = files.filter(|path| is_output(path)).collect();
+    let mut files: Vec<PathBuf> = files.filter(|path| is_output(path) && !open.contains(path)).collect();
     if files.len() <= keep {
         return;
     }
-    // The names of one-shot jobs come first in theirs, so only the file system knows their age.
-    let age = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).ok();
-    match cause {
-        Cause::Once => files.sort_by_cached_key(age),
-        _ => files.sort_unstable(),
-    }
+    let written = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).ok();
+    files.sort_by_cached_key(|path| (written(path), path.clone()));
     for path in &files[..files.len() - keep] {
         let _ = remove(path);
     }
@@ -353,6 +352,14 @@ mod tests {
             !is_removed(&root, &key(9), Cause::Trigger),
             "a later run that has no file has written nothing"
         );
+        // A backfill writes after all of them; and a run that does not end stays the longest.
+        for early in [0, 1] {
+            outputs.line(&key(early), Cause::Backfill, 1, now, Stream::Stdout, &Piece::line("x")).unwrap();
+        }
+        outputs.close(&key(1), Cause::Backfill, 1);
+        let present = [0, 1, 2, 3, 4].map(|second| outputs.path(&key(second), Cause::Trigger).exists());
+        assert_eq!(present, [true, true, false, false, false]);
+        outputs.close(&key(0), Cause::Backfill, 3);
         outputs.drop_all(&key(4).job);
         assert!((0..5).all(|second| !outputs.path(&key(second), Cause::Trigger).exists()));
         outputs.line(&key(4), Cause::Trigger, 2, now, Stream::Stderr, &Piece::line("one  two ")).unwrap();

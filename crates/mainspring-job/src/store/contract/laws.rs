@@ -301,7 +301,11 @@ fn pruned<G: StoreFixture>(fixture: &mut G) -> LawResult {
         committed(&mut store, lease, number, &[prune(keep, before)])?;
         same("runs", &store.counts().map_err(text)?.runs, &left)?;
     }
-    Ok(())
+    // A backfill: it was due first, and ended last.
+    let Operation::Plan(early) = run(0) else { unreachable!("that is what it makes") };
+    let early = Run { ended: Some(at(10)), ..early };
+    committed(&mut store, lease, 4, &[Operation::Plan(early.clone()), prune(1, 0)])?;
+    same("what ended last", &store.run(&early.key).map_err(text)?.map(|run| run.key), &Some(early.key))
 }
 
 fn watermark<G: StoreFixture>(fixture: &mut G) -> LawResult {
