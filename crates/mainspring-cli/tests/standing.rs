@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -147,6 +148,49 @@ fn a_page_at_a_standby_hears_that_the_owner_has_changed_something() {
     site.stop();
     assert_eq!(owner.running.stop().0.code(), Some(0));
     drop(database);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_standby_that_listens_ends_when_the_store_cannot_be_used() {
+    let Some(Pair { folder, owner, site, database }) = Pair::start("standing-error") else { return };
+    let dropped = database.psql("mainspring", "DROP SCHEMA mainspring CASCADE");
+    assert!(dropped.status.success(), "{dropped:?}");
+    for server in [site.served, owner] {
+        let (status, lines, errors) = server.running.end();
+        assert_ne!(status.code(), Some(0), "{lines:?} {errors}");
+    }
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn systemd_is_told_that_a_standby_is_ready_and_continues() {
+    let Some((folder, database)) = prepared("standing-systemd") else { return };
+    let mut owner = Member::start(&folder, "owner", &database);
+    owner.begins();
+    let path = folder.join("notify.sock");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(crate::program::BOUND)).unwrap();
+    let own = folder.join("standby");
+    fs::create_dir_all(&own).unwrap();
+    let url = database.url();
+    let arguments = ["serve", "--data", own.to_str().unwrap(), "--store", &url, "--no-plan"];
+    let standby = Running::any_with(&[("NOTIFY_SOCKET", path.to_str().unwrap())], &arguments);
+    let mut wanted = ["READY=1\nSTATUS=standing by: ", "WATCHDOG=1", "WATCHDOG=1", "STOPPING=1"].into_iter();
+    let mut next = wanted.next();
+    while let Some(message) = next {
+        let mut buffer = [0; 256];
+        let count = socket.recv(&mut buffer).unwrap_or_default();
+        assert!(0 < count, "systemd was not told {message}");
+        if buffer.starts_with(message.as_bytes()) {
+            next = wanted.next();
+            if next == Some("STOPPING=1") {
+                standby.signal(Signal::SIGTERM);
+            }
+        }
+    }
+    assert_eq!(standby.end().0.code(), Some(0));
+    assert_eq!(owner.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
 }
 

@@ -20,6 +20,7 @@ use mainspring_server::log::Log;
 use mainspring_server::server::Stopping;
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::worker::{WorkerLoop, WorkerStop, link};
+use mainspring_server::signals::ProcessEnds;
 
 use super::execution::PLANNER_LEASE;
 use super::lease_cache::LeaseCache;
@@ -92,6 +93,16 @@ impl RunningWorker {
         };
         let work = named("worker").spawn(work).map_err(setup)?;
         Ok(RunningWorker { stop, work: Some(work), membership: is_over, ended })
+    }
+
+    /// Has the worker woken at the end of each process, until what is returned is dropped. In a program of
+    /// handlers the signals are the program's.
+    ///
+    /// # Errors
+    /// When the operating system refuses a handler of signals.
+    pub fn wake_at_ends_of_processes(&self) -> Result<ProcessEnds, Error> {
+        let woken = self.stop.wake_at_ends_of_processes();
+        woken.map_err(|source| Error::Setup { what: "signals", source })
     }
 
     /// Asks for its end, with this patience. Asked again, what runs is killed at once.

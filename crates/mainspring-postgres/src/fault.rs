@@ -3,9 +3,9 @@
 //! | SQLSTATE | is |
 //! |---|---|
 //! | 40001, 40P01, 55P03, 57014, 53300, 57P03, 25006 | `Busy`: nothing was written |
-//! | 08, 57P01, 57P02, a connection that ended, no answer in time | `Unknown` if the statement was on its way, else `Busy` |
+//! | 08, 57P01, 57P02, 57P04, 57P05, a connection that ended, no answer in time | `Unknown` if the statement was on its way, else `Busy` |
 //! | 53100, 53200, 53400, 54000 | `Full`: nothing was written |
-//! | 28, 3D000, 42501 | `Io`: the role may not, or there is no such database |
+//! | 28, 3D000, 42501, 22P05 | `Io`: the role may not, there is no such database, or it has not all of UTF-8 |
 //! | anything else | `Corrupt`, with the name of the statement, and without values |
 //!
 //! Cost: none.
@@ -30,10 +30,10 @@ pub(super) fn mapped(what: &str, error: &Error, progress: CallProgress) -> Store
     let code = refused.code().code();
     match code {
         "40001" | "40P01" | "55P03" | "57014" | "53300" | "57P03" | "25006" => StoreError::Busy,
-        "57P01" | "57P02" => lost(progress),
+        "57P01" | "57P02" | "57P04" | "57P05" => lost(progress),
         _ if code.starts_with("08") => lost(progress),
         "53100" | "53200" | "53400" | "54000" => StoreError::Full(refused.message().to_owned()),
-        "42501" | "3D000" => StoreError::Io(refused.message().to_owned().into()),
+        "42501" | "3D000" | "22P05" => StoreError::Io(refused.message().to_owned().into()),
         _ if code.starts_with("28") => StoreError::Io(refused.message().to_owned().into()),
         // The message of an error in the text of a statement names columns and functions, and no values.
         _ if code.starts_with("42") => {

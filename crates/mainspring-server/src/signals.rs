@@ -24,7 +24,24 @@ use mainspring_host::net::{AsFd, BorrowedFd};
 #[cfg_attr(windows, path = "signals/no_registration.rs")]
 mod registration;
 
-use registration::{Registration, register};
+use registration::{Registration, at_ends_of_processes, register};
+
+/// Has a thread woken at the end of each process that was started here, until this value is dropped.
+#[derive(Debug)]
+pub struct ProcessEnds {
+    _registered: Registration,
+}
+
+impl ProcessEnds {
+    /// Has `notifier` notify at each SIGCHLD, beside who has registered that before.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system refuses a handler.
+    pub fn wake(notifier: &Notifier) -> io::Result<ProcessEnds> {
+        Ok(ProcessEnds { _registered: at_ends_of_processes(notifier)? })
+    }
+}
 
 /// The streams on which signals arrive.
 #[derive(Debug)]
@@ -86,5 +103,23 @@ impl Signals {
     /// What to poll.
     pub fn fds(&self) -> [BorrowedFd<'_>; 3] {
         [self.stop.as_fd(), self.child.as_fd(), self.reload.as_fd()]
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use mainspring_exec::notifier::pair;
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_process_wakes_beside_other_registrations() {
+        let (notifier, notifications) = pair().unwrap();
+        let signals = Signals::register().unwrap();
+        let ends = ProcessEnds::wake(&notifier).unwrap();
+        std::process::Command::new("true").status().unwrap();
+        crate::waiting::wait_for(&[notifications.as_fd()], &[], None).unwrap();
+        assert!(0 < notifications.clear());
+        drop((ends, signals));
     }
 }

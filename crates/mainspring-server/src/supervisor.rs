@@ -2,8 +2,8 @@
 //!
 //! | message | is sent |
 //! |---|---|
-//! | `READY=1`, `STATUS=` | when jobs may start and clients are answered; it has the number of jobs |
-//! | `WATCHDOG=1` | at each look around, every few seconds: a loop that hangs sends nothing |
+//! | `READY=1`, `STATUS=` | when clients are answered, and jobs may start or the server stands by; it has which |
+//! | `WATCHDOG=1` | at each look around and each question for the lease, every few seconds: a loop that hangs sends nothing |
 //! | `STOPPING=1` | when the server was asked to end |
 //!
 //! A unit with `Type=notify` waits for the first. One with `WatchdogSec=` kills and restarts a server that

@@ -117,6 +117,7 @@ pub(super) fn serve(
     let log = standard_output().map(Log::new).map_err(|source| Error::Setup { what: "the log", source })?;
     let start = |execution| candidate.start_worker(labels, data.output(), log.in_style(style), execution);
     let worker = execution.map(start).transpose()?;
+    let _wakes = worker.as_ref().map(RunningWorker::wake_at_ends_of_processes).transpose()?;
     let mut http_listener = HttpListener::default();
     let ended = plan(&mut candidate, data, style, handed, &mut http_listener, stand, serving);
     http_listener.finish();
@@ -149,16 +150,16 @@ fn plan(
             }
             acquired
         };
-        let acquired =
-            standby::wait(data, style, handed.control()?, &notifications, acquire, |client, _| {
-                RequestProxy::new(&standing).serve_client(client);
-            })?;
+        let acquired = standby::wait(data, style, handed.control()?, &notifications, acquire, |client, _| {
+            RequestProxy::new(&standing).serve_client(client);
+        });
         drop(watch);
-        // The listener ends what it answers; the next one begins beside it.
+        // The listener ends what it answers, whatever has happened: its end is waited for. The next one begins
+        // beside it.
         for stream in listening.into_iter().flat_map(|listener| listener.streams) {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        let Some((lease, asked_at, signals)) = acquired else { return Ok(()) };
+        let Some((lease, asked_at, signals)) = acquired? else { return Ok(()) };
         standby::note(style, &format!("{location}: this server plans now, epoch {}", lease.epoch));
         let (caller, calls) = calls().map_err(setup)?;
         let note = move |text: &str| standby::note(style, text);

@@ -91,6 +91,11 @@ impl Outputs {
         path(&self.root, key, cause)
     }
 
+    /// Whether what a run of a job wrote, if it wrote anything, is not kept any more.
+    pub(super) fn is_removed(&self, key: &RunKey) -> bool {
+        is_removed(&self.root, key, Cause::Trigger)
+    }
+
     /// Adds a line. What cannot be written is lost.
     ///
     /// # Errors

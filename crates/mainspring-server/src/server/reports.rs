@@ -120,8 +120,11 @@ fn outcome(end: &End) -> Outcome {
         // Whatever it was asked for: it is not started beside itself.
         return outcome.clone();
     }
+    // A process that was asked to end and exits with 0 did not end by itself: many do so with half of their
+    // work done. What a receiver has answered, or a handler returned, is what it was all the same.
+    let is_process = matches!(end.outcome, Some(end::Outcome::Exited(_)));
     match (end.cause, &end.outcome) {
-        _ if end.is_success => Outcome::Succeeded,
+        (cause, _) if end.is_success && (cause.is_none() || !is_process) => Outcome::Succeeded,
         (Some(KillCause::Timeout), _) => Outcome::TimedOut,
         (Some(KillCause::Asked), _) => Outcome::Killed,
         (None, Some(end::Outcome::NotStarted(reason))) => {
@@ -135,5 +138,32 @@ fn outcome(end: &End) -> Outcome {
         (None, None) => {
             Outcome::Failed(Failure::Other("it could not be ended and is left behind".to_owned()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_process_that_was_asked_to_end_has_not_succeeded_whatever_it_exits_with() {
+        let of = |cause, given| {
+            outcome(&End {
+                outcome: Some(given),
+                is_success: true,
+                after: Duration::ZERO,
+                cause,
+                dropped_bytes: 0,
+                is_output_held: false,
+                retry_at: None,
+            })
+        };
+        let exited = || end::Outcome::Exited(0);
+        assert_eq!(of(None, exited()), Outcome::Succeeded);
+        assert_eq!(of(Some(KillCause::Timeout), exited()), Outcome::TimedOut);
+        assert_eq!(of(Some(KillCause::Asked), exited()), Outcome::Killed);
+        assert_eq!(of(Some(KillCause::Timeout), end::Outcome::Status(200)), Outcome::Succeeded);
     }
 }

@@ -18,6 +18,7 @@ use crate::data_directory::{DataDirectory, SOCKET_MODE};
 use crate::error::Error;
 use crate::log::{Line, Log, Style};
 use crate::signals::Signals;
+use crate::supervisor::{self, ALIVE, READY, STOPPING};
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_exec::notifier::Notifications;
@@ -67,6 +68,7 @@ pub fn wait(
     let (mut last_text, mut is_stopped) = (String::new(), false);
     loop {
         if is_stopped || 0 < signals.stop_requests() {
+            supervisor::tell(STOPPING);
             remove_socket();
             note(style, "stopped");
             return Ok(None);
@@ -83,13 +85,15 @@ pub fn wait(
             Err(error) if passes(&error) => (reason(&error), pause_after(&error)),
             Err(error) => return Err(Error::Store(error)),
         };
-        if text != last_text {
-            note(style, &format!("standing by: {text}"));
-            last_text.clone_from(&text);
-        }
         if listener.is_none() {
             listener = Some(listen(data)?);
         }
+        if text != last_text {
+            note(style, &format!("standing by: {text}"));
+            supervisor::tell(&format!("{READY}\nSTATUS=standing by: {text}"));
+            last_text.clone_from(&text);
+        }
+        supervisor::tell(ALIVE);
         let until = Moment::now();
         while !is_stopped {
             let left = pause.saturating_sub(Moment::now().since(until));

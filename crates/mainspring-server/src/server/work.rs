@@ -375,6 +375,9 @@ fn end_of((key, attempt): AttemptKey, outcome: Outcome) -> AttemptEnd {
 /// What a run of a job wrote in its last attempt: the last of it, up to [`MAX_MAILED_BYTES`].
 fn output_text(outputs: &Outputs, run: &str) -> String {
     let Ok(key) = run.parse::<RunKey>() else { return String::new() };
+    if outputs.is_removed(&key) {
+        return "[its output is not kept any more]\n".to_owned();
+    }
     let lines = last_attempt(&outputs.path(&key, Cause::Trigger));
     let from = lines.ceil_char_boundary(lines.len().saturating_sub(MAX_MAILED_BYTES));
     let mark = if from == 0 { "" } else { "[..]\n" };

@@ -31,6 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use crate::signals::ProcessEnds;
 use mainspring_job::{AttemptEnd, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, WorkerId};
 
 use super::execution::{AttemptKey, Execution};
@@ -176,6 +177,14 @@ pub struct WorkerStop {
 }
 
 impl WorkerStop {
+    /// Has the loop woken at the end of each process, as what it wrote may have ended before.
+    ///
+    /// # Errors
+    /// When the operating system refuses a handler of signals.
+    pub fn wake_at_ends_of_processes(&self) -> io::Result<ProcessEnds> {
+        ProcessEnds::wake(&self.notifier)
+    }
+
     /// Asks for the end, with this patience. Asked again, what runs is killed at once.
     pub fn ask(&self, stopping: Stopping) {
         // It fails only after the loop has ended.

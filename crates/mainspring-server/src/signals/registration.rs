@@ -48,6 +48,11 @@ pub(super) fn register() -> io::Result<([Notifications; 3], Registration)> {
     Ok(([stop.1, child.1, reload.1], registered))
 }
 
+/// Notifies at the end of each process.
+pub(super) fn at_ends_of_processes(notifier: &Notifier) -> io::Result<Registration> {
+    Ok(Registration(vec![pipe::register(SIGCHLD, notifier.stream().try_clone()?)?]))
+}
+
 /// Registers what notes a request to stop, once for the life of the program.
 fn is_stop_asked() -> io::Result<&'static AtomicBool> {
     if let Some(is_asked) = IS_STOP_ASKED.get() {
