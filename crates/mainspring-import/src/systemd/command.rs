@@ -102,11 +102,14 @@ impl Command {
     }
 }
 
+/// What stands before the program, and is no part of its path.
+fn prefix(text: &str) -> &str {
+    &text[..text.len() - text.trim_start_matches(['-', '@', ':', '+', '!', '|']).len()]
+}
+
 fn commands(line: &PlacedText, specifiers: &Specifiers<'_>, findings: &mut Findings) -> Vec<Command> {
-    let rest = line.text.trim_start_matches(['-', '@', ':', '+', '!', '|']);
-    let prefix = &line.text[..line.text.len() - rest.len()];
-    let has_variables = if prefix.contains(':') { HasVariables::No } else { HasVariables::Yes };
-    let Split { words, unknown, is_broken } = split(rest, specifiers, has_variables);
+    let has_variables = if prefix(&line.text).contains(':') { HasVariables::No } else { HasVariables::Yes };
+    let Split { words, unknown, is_broken } = split(&line.text, specifiers, has_variables);
     if is_broken {
         findings.problem(&line.place, "a quote is not closed");
         return Vec::new();
@@ -115,18 +118,22 @@ fn commands(line: &PlacedText, specifiers: &Specifiers<'_>, findings: &mut Findi
         let message = format!("what `%{specifier}` stands for is not known here");
         findings.warn(&line.place, message, "write it out in the job file");
     }
-    if prefix.contains(['+', '!']) {
-        let message = "the prefix `+` or `!` has no equal here: the command runs as the job's user";
-        findings.warn(
-            &line.place,
-            message,
-            "give the job the user that it needs, or take the command out of it",
-        );
-    }
-    let is_semicolon = |word: &Word| matches!(word.as_slice(), [Piece::Literal(text)] if text == ";");
     let mut all = Vec::new();
-    for part in words.split(is_semicolon).filter(|part| !part.is_empty()) {
+    for part in words.split(|word| word == &[Piece::Semicolon]).filter(|part| !part.is_empty()) {
         let mut words = part.to_vec();
+        // The first word of each command has its own.
+        let prefix = match words[0].first_mut() {
+            Some(Piece::Literal(text)) => {
+                let length = prefix(text).len();
+                text.drain(..length).collect()
+            }
+            _ => String::new(),
+        };
+        if prefix.contains(['+', '!']) {
+            let message = "the prefix `+` or `!` has no equal here: the command runs as the job's user";
+            let todo = "give the job the user that it needs, or take the command out of it";
+            findings.warn(&line.place, message, todo);
+        }
         if prefix.contains('@') && 1 < words.len() {
             let name = words.remove(1);
             let message = format!("the program is told its own name, and not {}", of_shell(&name));
@@ -161,5 +168,17 @@ mod tests {
         assert_eq!(run(&["/bin/a ; /bin/b"]), shell("/bin/a && /bin/b"));
         assert_eq!(run(&["@/bin/a b c"]), Some(Run::Words(vec!["/bin/a".to_owned(), "c".to_owned()])));
         assert_eq!(run(&[]), None);
+    }
+
+    #[test]
+    fn only_a_bare_semicolon_ends_a_command_and_each_command_has_its_own_prefix() {
+        let words = |text: &str| Some(Run::Words(text.split(' ').map(str::to_owned).collect()));
+        for text in [r"/bin/find -exec rm {} \;", r#"/bin/find -exec rm {} ";""#, "/bin/find -exec rm {} ';'"]
+        {
+            assert_eq!(run(&[text]), words("/bin/find -exec rm {} ;"), "{text}");
+        }
+        let shell = |text: &str| Some(Run::Shell(text.to_owned()));
+        assert_eq!(run(&[r"/bin/a \; ; -/bin/b"]), shell("/bin/a ';' && { /bin/b || true; }"));
+        assert_eq!(run(&["-/bin/a ; /bin/b;"]), shell("{ /bin/a || true; } && '/bin/b;'"));
     }
 }

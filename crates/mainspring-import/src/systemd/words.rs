@@ -28,6 +28,8 @@ pub(crate) enum Piece {
     Variable(String),
     /// `$NAME` as a word of its own: split at blanks.
     Split(String),
+    /// `;` as a word of its own, with no escape and no quotes: a command ends before it.
+    Semicolon,
 }
 
 /// A word as its pieces; none for the empty word.
@@ -59,6 +61,9 @@ pub(crate) fn split(text: &str, specifiers: &Specifiers<'_>, has_variables: HasV
     let mut quote = None;
     while let Some(c) = chars.next() {
         match (c, quote) {
+            (';', None) if word.is_none() && chars.peek().is_none_or(|c| c.is_whitespace()) => {
+                out.words.push(vec![Piece::Semicolon]);
+            }
             (c, None) if c.is_whitespace() => out.words.extend(word.take().map(Builder::finish)),
             ('"' | '\'', None) => {
                 word.get_or_insert_default().is_quoted = true;
@@ -230,7 +235,11 @@ fn expand(c: char, specifiers: &Specifiers<'_>) -> Option<String> {
 /// The text of a word without variables.
 pub(crate) fn literal(word: &[Piece]) -> Option<String> {
     word.iter()
-        .map(|piece| if let Piece::Literal(text) = piece { Some(text.as_str()) } else { None })
+        .map(|piece| match piece {
+            Piece::Literal(text) => Some(text.as_str()),
+            Piece::Semicolon => Some(";"),
+            _ => None,
+        })
         .collect()
 }
 
@@ -244,6 +253,7 @@ pub(crate) fn of_shell(word: &[Piece]) -> String {
                 Piece::Literal(text) => shell::quoted(text),
                 Piece::Variable(name) => format!("\"${{{name}}}\""),
                 Piece::Split(name) => format!("${name}"),
+                Piece::Semicolon => shell::quoted(";"),
             })
             .collect(),
     }
