@@ -102,3 +102,27 @@ fn a_problem_or_a_file_that_is_there_writes_nothing() {
     assert_eq!(refused.code, 1, "{}", refused.stderr);
     assert_eq!(fs::read_to_string(&there).unwrap(), "# mine\n");
 }
+
+#[test]
+fn a_service_is_read_once_however_it_is_given() {
+    let folder = folder("import-once");
+    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let timer = "[Timer]\nOnCalendar=daily\n";
+    let service = "[Service]\nType=oneshot\nExecStart=/usr/bin/one\n";
+    fs::write(path("b.timer"), timer).unwrap();
+    fs::write(path("b.service"), service).unwrap();
+    fs::create_dir_all(path("sub")).unwrap();
+    let units = format!("# {}\n{timer}# {}\n{service}", path("b.timer"), path("b.service"));
+    fs::write(path("units.txt"), &units).unwrap();
+    for args in [
+        vec![path("b.timer")],
+        vec![path("b.timer"), path("sub/../b.service")],
+        vec![path("b.service"), path("./b.timer")],
+        vec![path("units.txt")],
+    ] {
+        let args: Vec<&str> = ["import"].into_iter().chain(args.iter().map(String::as_str)).collect();
+        let ended = mainspring(&args);
+        assert!(ended.stdout.contains("run = [\"/usr/bin/one\"]"), "{args:?}: {}", ended.stdout);
+        assert_eq!(ended.stderr, "1 job written\n", "{args:?}");
+    }
+}

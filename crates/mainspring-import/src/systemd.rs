@@ -29,13 +29,18 @@ use crate::finding::{Findings, text_of};
 use crate::key::{is_lost, read_key};
 use unit_file::Unit;
 use unit_reader::UnitReader;
+use words::{HasVariables, Specifiers, literal, split};
 
-/// The names of the services that the timers of a file start: their files stand beside it.
+/// The names of the files of services that the timers of a file start and that are not in it: they stand
+/// beside it.
 pub fn services_of(source: &Source) -> Vec<String> {
     let mut findings = Findings::default();
     let Some(text) = text_of(source, 0, &mut findings) else { return Vec::new() };
-    let units = merged(unit_file::units(text, source.name(), 0, &mut findings));
-    units.iter().filter(|unit| unit.has("Timer")).map(service_of).collect()
+    let units = merged(unit_file::units(text, source.name(), 0, &mut findings), &mut findings);
+    let is_given =
+        |names: &Vec<String>| units.iter().any(|unit| !unit.is_drop_in && names.contains(&unit.name));
+    let timers = units.iter().filter(|unit| unit.has("Timer"));
+    timers.map(|timer| file_names(service_of(timer))).filter(|names| !is_given(names)).flatten().collect()
 }
 
 /// The jobs of files.
@@ -46,14 +51,21 @@ pub(crate) fn read(sources: &[(usize, &Source)], findings: &mut Findings) -> Vec
             all.extend(unit_file::units(text, source.name(), *file, findings));
         }
     }
-    let units = merged(all);
+    let units = merged(all, findings);
     let by_name: BTreeMap<&str, &Unit> = units.iter().map(|unit| (unit.name.as_str(), unit)).collect();
     let mut used = HashSet::new();
     let mut jobs = Vec::new();
     for unit in units.iter().filter(|unit| unit.has("Timer")) {
-        let service = service_of(unit);
-        jobs.push(job(unit, &service, by_name.get(service.as_str()).copied(), findings));
-        used.insert(service);
+        let names = file_names(service_of(unit));
+        let mut service: Vec<&Unit> =
+            names.iter().filter_map(|name| by_name.get(name.as_str()).copied()).collect();
+        if service.first().is_some_and(|unit| !unit.is_drop_in) {
+            // An instance with a file of its own has nothing of the template.
+            service.truncate(1);
+        }
+        service.reverse();
+        jobs.push(job(unit, &names[0], &service, findings));
+        used.extend(names);
     }
     for unit in units.iter().filter(|unit| !unit.has("Timer") && !used.contains(&unit.name)) {
         let message = format!("no timer that was given starts `{}`: it is left out", unit.name);
@@ -62,13 +74,19 @@ pub(crate) fn read(sources: &[(usize, &Source)], findings: &mut Findings) -> Vec
     jobs
 }
 
-/// Units of one name as one: a drop-in adds to its unit.
-fn merged(all: Vec<Unit>) -> Vec<Unit> {
+/// Units of one name as one: a drop-in adds to its unit, wherever it stands, and of several files the first
+/// counts.
+fn merged(mut all: Vec<Unit>, findings: &mut Findings) -> Vec<Unit> {
+    all.sort_by_key(|unit| unit.is_drop_in);
     let mut index_of: BTreeMap<String, usize> = BTreeMap::new();
     let mut units: Vec<Unit> = Vec::new();
     for unit in all {
         match index_of.get(&unit.name) {
-            Some(index) => units[*index].entries.extend(unit.entries),
+            Some(index) if unit.is_drop_in => units[*index].entries.extend(unit.entries),
+            Some(_) => {
+                let message = format!("`{}` is there already, and this is left out", unit.name);
+                findings.warn(&unit.place, message, "give each unit once, and its drop-ins as NAME.d/..conf");
+            }
             None => {
                 index_of.insert(unit.name.clone(), units.len());
                 units.push(unit);
@@ -85,11 +103,22 @@ fn stem(name: &str) -> &str {
 }
 
 fn service_of(timer: &Unit) -> String {
-    let named = timer.last("Timer", "Unit").map(|given| given.text.clone());
+    let specifiers = Specifiers { unit: &timer.name, user: None };
+    let words = |text: &str| split(text, &specifiers, HasVariables::No).words;
+    let named = timer.last("Timer", "Unit").and_then(|given| literal(words(&given.text).first()?));
     named.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("{}.service", stem(&timer.name)))
 }
 
-fn job(timer: &Unit, name: &str, service: Option<&Unit>, findings: &mut Findings) -> JobFacts {
+/// The names of the files of a unit: its own, and that of the template of which it is an instance.
+fn file_names(unit: String) -> Vec<String> {
+    let template = unit.split_once('@').and_then(|(prefix, rest)| {
+        let (instance, suffix) = rest.rsplit_once('.')?;
+        (!instance.is_empty()).then(|| format!("{prefix}@.{suffix}"))
+    });
+    [unit].into_iter().chain(template).collect()
+}
+
+fn job(timer: &Unit, name: &str, service: &[&Unit], findings: &mut Findings) -> JobFacts {
     let mut reader = UnitReader::new(stem(&timer.name), timer.place.clone());
     reader.values.unit.clone_from(&timer.name);
     keys(timer, &mut reader);
@@ -103,21 +132,15 @@ fn job(timer: &Unit, name: &str, service: Option<&Unit>, findings: &mut Findings
         reader.findings.warn(&timer.place, message, "write the instance into it in place of the empty words");
         reader.job.switch_off("it is a template without an instance");
     }
-    match service {
-        Some(service) => {
-            reader.values.unit.clone_from(&service.name);
-            keys(service, &mut reader);
-            service::finish(&mut reader);
-        }
-        None => {
-            let message = format!("`{name}` was not given: the job starts it, with systemctl");
-            reader.findings.warn(
-                &timer.place,
-                message,
-                "give its file as well, to have its command in the job",
-            );
-            reader.job.body.run = ["systemctl", "start", name].map(str::to_owned).to_vec();
-        }
+    if service.is_empty() {
+        let message = format!("`{name}` was not given: the job starts it, with systemctl");
+        let todo = "give its file as well, to have its command in the job";
+        reader.findings.warn(&timer.place, message, todo);
+        reader.job.body.run = ["systemctl", "start", name].map(str::to_owned).to_vec();
+    } else {
+        name.clone_into(&mut reader.values.unit);
+        service.iter().for_each(|unit| keys(unit, &mut reader));
+        service::finish(&mut reader);
     }
     findings.append(reader.findings);
     reader.job

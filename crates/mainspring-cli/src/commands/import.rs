@@ -7,7 +7,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::print_faithfully;
 use crate::cli::import::ImportArgs;
@@ -44,23 +44,30 @@ pub(super) fn import(args: &ImportArgs) -> Result<Exit, Error> {
 /// The files, and beside each timer of systemd the services that it starts, where they are there.
 fn sources(args: &ImportArgs) -> Result<Vec<Source>, FileError> {
     let mut sources = Vec::new();
-    let mut names: Vec<String> = args.files.clone();
+    let mut places: Vec<PathBuf> = args.files.iter().filter_map(|name| place(Path::new(name))).collect();
     for name in &args.files {
         let source = Source::read(name)?;
-        let is_systemd = args.from.unwrap_or_else(|| Kind::of(&source)) == Kind::Systemd;
-        let services = if is_systemd { services_of(&source) } else { Vec::new() };
+        // Nothing stands beside standard input.
+        let is_timer = name != "-" && args.from.unwrap_or_else(|| Kind::of(&source)) == Kind::Systemd;
+        let services = if is_timer { services_of(&source) } else { Vec::new() };
         sources.push(source);
         for service in services {
-            let Some(path) = Path::new(name).parent().map(|folder| folder.join(&service)) else { continue };
-            let path = path.to_string_lossy().into_owned();
+            let path = Path::new(name).with_file_name(&service);
+            let Some(place) = place(&path).filter(|place| !places.contains(place)) else { continue };
             // A name with a folder in it is no unit's.
-            if !service.contains('/') && !names.contains(&path) && Path::new(&path).is_file() {
-                sources.push(Source::read(&path)?);
-                names.push(path);
+            if !service.contains('/') && path.is_file() {
+                sources.push(Source::read(&path.to_string_lossy())?);
+                places.push(place);
             }
         }
     }
     Ok(sources)
+}
+
+/// Where a file stands, however its folder is written.
+fn place(path: &Path) -> Option<PathBuf> {
+    let folder = Path::new(".").join(path.parent()?).canonicalize().ok()?;
+    Some(folder.join(path.file_name()?))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {

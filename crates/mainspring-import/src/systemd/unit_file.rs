@@ -35,6 +35,8 @@ pub(crate) struct Unit {
     pub(crate) name: String,
     /// Where it begins.
     pub(crate) place: Place,
+    /// It only adds to the unit of its name.
+    pub(crate) is_drop_in: bool,
     pub(crate) entries: Vec<Entry>,
 }
 
@@ -53,8 +55,7 @@ impl Unit {
 
 /// The units of a file called `name`.
 pub(crate) fn units(text: &str, name: &str, file: usize, findings: &mut Findings) -> Vec<Unit> {
-    let base = name.rsplit('/').next().unwrap_or(name);
-    let first = Unit { name: base.to_owned(), place: Place { file, span: 0..0 }, entries: Vec::new() };
+    let first = Unit { place: Place { file, span: 0..0 }, ..unit_at(name) };
     let mut parse = Parse { file, units: vec![first], section: String::new(), open: None };
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -83,10 +84,10 @@ impl Parse {
     fn line(&mut self, line: &str, start: usize, findings: &mut Findings) {
         let text = line.trim();
         if text.starts_with(['#', ';']) {
-            if let (None, Some(name)) = (&self.open, unit_named(text)) {
+            if let (None, Some(unit)) = (&self.open, unit_named(text)) {
                 self.section.clear();
                 let place = self.place(start..start + line.len());
-                self.units.push(Unit { name, place, entries: Vec::new() });
+                self.units.push(Unit { place, ..unit });
             }
             return;
         }
@@ -155,16 +156,19 @@ fn append(value: &mut String, line: &str) -> bool {
     }
 }
 
-/// The unit that a comment of `systemctl cat` names: a path of a unit, or of a drop-in of one.
-fn unit_named(comment: &str) -> Option<String> {
+/// The unit that a comment of `systemctl cat` names by its path.
+fn unit_named(comment: &str) -> Option<Unit> {
     let path = comment.trim_start_matches('#').trim();
-    let is_unit = |name: &str| name.ends_with(".timer") || name.ends_with(".service");
-    if !path.starts_with('/') || path.contains(char::is_whitespace) {
-        return None;
-    }
+    let is_path = path.starts_with('/') && !path.contains(char::is_whitespace);
+    let is_unit = |unit: &Unit| unit.name.ends_with(".timer") || unit.name.ends_with(".service");
+    is_path.then(|| unit_at(path)).filter(is_unit)
+}
+
+/// The unit of the file at a path, or of the drop-in, still without entries.
+fn unit_at(path: &str) -> Unit {
     let mut parts = path.rsplit('/');
-    let last = parts.next()?;
+    let last = parts.next().unwrap_or(path);
     let folder = parts.next().and_then(|folder| folder.strip_suffix(".d"));
-    let name = if last.ends_with(".conf") { folder? } else { last };
-    is_unit(name).then(|| name.to_owned())
+    let folder = folder.filter(|_| last.ends_with(".conf"));
+    Unit { name: folder.unwrap_or(last).to_owned(), is_drop_in: folder.is_some(), ..Unit::default() }
 }
