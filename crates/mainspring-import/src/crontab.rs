@@ -32,7 +32,7 @@ type Settings = Draft<Duration>;
 const SETTING_KEYS: &[Key<Duration, PlacedText>] = &[
     is("SHELL", "interpreter", unchanged, ""),
     is("HOME", "cwd, env", unchanged, ""),
-    is("MAILTO", "mail_output", unchanged, "addresses; without it no mail is sent"),
+    is("MAILTO", "mail_output", mail_to, "addresses; without it no mail is sent"),
     is("SENDMAIL", "sendmail", unchanged, "a setting of Mainspring"),
     is("CRON_TZ", "zone", unchanged, ""),
     near(
@@ -41,11 +41,11 @@ const SETTING_KEYS: &[Key<Duration, PlacedText>] = &[
         random_delay,
         "each time has its own delay here, and not each start of the daemon",
     ),
-    lost("MAILFROM", "mails come from the user of the job", "rewrite the sender in the mailer"),
-    lost(
-        "CONTENT_TYPE CONTENT_TRANSFER_ENCODING",
-        "mails are text/plain in UTF-8",
-        "send the mail in the command",
+    is(
+        "MAILFROM CONTENT_TYPE CONTENT_TRANSFER_ENCODING",
+        "mail_headers",
+        unchanged,
+        "`From: ..`, `Content-Type: ..`, `Content-Transfer-Encoding: ..`",
     ),
     lost(
         "START_HOURS_RANGE DELAY PERSISTENT",
@@ -76,6 +76,19 @@ const ENTRY_KEYS: &[Key<Duration, PlacedText>] = &[
 
 /// What is read with the entries.
 fn unchanged(_: &mut Settings, _: &PlacedText) {}
+
+fn mail_to(settings: &mut Settings, setting: &PlacedText) {
+    if let Err(message) = hook::addresses_of(&setting.text)
+        && !setting.text.is_empty()
+    {
+        let message = format!("{message}: the output of the entries below is not mailed");
+        settings.findings.warn(
+            &setting.place,
+            message,
+            "addresses with commas between: MAILTO=a@b.example,c",
+        );
+    }
+}
 
 fn random_delay(settings: &mut Settings, setting: &PlacedText) {
     match setting.text.parse::<u64>() {
@@ -152,6 +165,11 @@ fn facts_of(placed: &PlacedJob, entry: &PlacedEntry, place: Place, findings: &mu
     job.policies = placed.job.work.policies.clone();
     (job.max_runs, job.priority) = (placed.job.max_runs, placed.job.work.priority);
     job.mail_output.clone_from(&placed.hook.mail_output);
+    let is_given = |name: &str| entry.environment.value(name).is_some_and(|value| !value.is_empty());
+    let is_set = |header: &&String| {
+        MAIL_SETTINGS.iter().any(|(name, begin)| header.starts_with(begin) && is_given(name))
+    };
+    job.mail_headers = placed.hook.mail_headers.iter().filter(is_set).cloned().collect();
     if placed.hook.sendmail.as_os_str() != hook::SENDMAIL {
         job.sendmail = Some(placed.hook.sendmail.to_string_lossy().into_owned());
     }
@@ -164,6 +182,13 @@ fn facts_of(placed: &PlacedJob, entry: &PlacedEntry, place: Place, findings: &mu
 
 /// Settings that are keys of a job, and no variables.
 const OWN_SETTINGS: [&str; 5] = ["MAILTO", "SENDMAIL", "CRON_TZ", "RANDOM_DELAY", "MAILFROM"];
+
+/// Settings of mails, and how the header begins that is made of each.
+const MAIL_SETTINGS: [(&str, &str); 3] = [
+    ("MAILFROM", "From: "),
+    ("CONTENT_TYPE", "Content-Type: "),
+    ("CONTENT_TRANSFER_ENCODING", "Content-Transfer-Encoding: "),
+];
 
 /// Tells what is to be told of settings, and finds the delays that hold from a line on.
 fn settings(source: &Source, file: usize, findings: &mut Findings) -> BTreeMap<usize, Duration> {

@@ -60,6 +60,8 @@ pub(crate) struct JobFacts {
     pub(crate) policies: Policies,
     /// Who gets its output by mail.
     pub(crate) mail_output: Vec<String>,
+    /// Headers of these mails that are not the usual ones.
+    pub(crate) mail_headers: Vec<String>,
     /// Which program takes the mails, unless that is the default.
     pub(crate) sendmail: Option<String>,
     /// Why it must not run as it is: it is written as a comment then.

@@ -209,6 +209,7 @@ fn table(name: &JobName, job: &JobFacts) -> String {
     }
     if !job.mail_output.is_empty() {
         table.text("mail_output", &job.mail_output.join(", "));
+        table.texts("mail_headers", &job.mail_headers);
         job.sendmail.iter().for_each(|program| table.text("sendmail", program));
     }
     table.finish()
