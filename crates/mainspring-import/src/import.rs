@@ -4,6 +4,8 @@
 //!
 //! Does not read files: the caller has.
 
+use std::path::Path;
+
 use mainspring_file::crontab::Format;
 use mainspring_file::problem::Problem;
 use mainspring_file::source::Source;
@@ -18,7 +20,7 @@ use crate::{apscheduler, crontab, kubernetes, quartz, sidekiq, systemd};
 pub struct Options {
     /// What all of them are; else each shows it: see [`Kind::of`].
     pub kind: Option<Kind>,
-    /// Which kind of crontab a crontab is.
+    /// Which kind of crontab a crontab is, where its place does not say it.
     pub format: Format,
     /// The line for a shell of a job that says no command, with `{name}`, `{call}` and `{image}`.
     pub run: Option<String>,
@@ -71,7 +73,10 @@ pub fn import(sources: &[Source], options: &Options) -> Import {
                     (0..sources.len()).filter(of_kind).map(|index| (index, &sources[index])).collect();
                 systemd::read(&all, &mut findings)
             }
-            Kind::Crontab => crontab::read(source, file, options.format, &mut findings),
+            Kind::Crontab => {
+                let format = options.format.of(Path::new(source.name()));
+                crontab::read(source, file, format, &mut findings)
+            }
             Kind::Kubernetes => kubernetes::read(source, file, &mut findings),
             Kind::Quartz => quartz::read(source, file, &mut findings),
             Kind::Sidekiq => sidekiq::read(source, file, &mut findings),

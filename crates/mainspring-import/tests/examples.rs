@@ -111,6 +111,13 @@ fn crontabs_become_job_files() {
 }
 
 #[test]
+fn a_crontab_in_a_folder_of_the_system_has_users_without_an_option() {
+    let source = Source::new("/etc/cron.d/scrub", "30 3 * * 0 root /sbin/scrub --all\n");
+    let imported = import(&[source], &Options { kind: None, format: Format::User, run: None });
+    assert!(imported.text.contains("shell = \"/sbin/scrub --all\"\nuser = \"root\"\n"), "{}", imported.text);
+}
+
+#[test]
 fn timers_of_systemd_become_job_files() {
     look("systemd", Kind::Systemd);
 }
