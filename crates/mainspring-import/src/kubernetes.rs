@@ -26,7 +26,7 @@ use mainspring_file::source::Source;
 use crate::facts::JobFacts;
 use crate::finding::{Findings, text_of};
 use crate::yaml::{Node, documents};
-use manifest::{TOP_KEYS, finish};
+use manifest::{TOP_KEYS, defaults, finish};
 use reader::{Manifest, table};
 
 /// The jobs of a file.
@@ -67,6 +67,7 @@ fn kind_name(kind: &str) -> &str {
 
 fn job(node: &Node, findings: &mut Findings) -> Option<JobFacts> {
     let mut manifest = Manifest::new("", node.place.clone());
+    manifest.job.policies = defaults();
     table(TOP_KEYS, &mut manifest, node);
     finish(&mut manifest, node);
     findings.append(manifest.findings);

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use mainspring_cron::Expression;
-use mainspring_job::{CatchUp, MAX_KILL_GRACE, MAX_RETRIES, Overlap};
+use mainspring_job::{CatchUp, MAX_KILL_GRACE, MAX_RETRIES, Overlap, Policies};
 
 use super::pod::{POD_KEYS, active_deadline};
 use super::reader::{Manifest, ManifestWords, table};
@@ -17,9 +17,9 @@ use crate::schedule;
 use crate::yaml::Node;
 
 /// The retries of a job that says nothing.
-const DEFAULT_BACKOFF_LIMIT: u64 = 6;
+const DEFAULT_BACKOFF_LIMIT: u32 = 6;
 
-const _: () = assert!(DEFAULT_BACKOFF_LIMIT <= MAX_RETRIES as u64);
+const _: () = assert!(DEFAULT_BACKOFF_LIMIT <= MAX_RETRIES);
 
 /// The first wait before a retry, and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(360));
@@ -94,7 +94,7 @@ const JOB_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "backoffLimit",
         "retry",
-        |reader, node| reader.values.backoff_limit = reader.count(node),
+        backoff_limit,
         "its `max`; 6 without it, as there, with waits of 10 s to 6 min",
     ),
     near(
@@ -186,6 +186,12 @@ fn concurrency(reader: &mut Manifest, node: &Node) {
     };
 }
 
+fn backoff_limit(reader: &mut Manifest, node: &Node) {
+    if let Some(max) = reader.count(node) {
+        reader.job.policies.retry.max = u32::try_from(max).map_or(MAX_RETRIES, |max| max.min(MAX_RETRIES));
+    }
+}
+
 fn deadline(reader: &mut Manifest, node: &Node) {
     if let Some(duration) = reader.seconds(node) {
         reader.job.policies.misfire.window = duration;
@@ -197,6 +203,17 @@ fn suspend(reader: &mut Manifest, node: &Node) {
     reader.values.is_suspended = node.truth() == Some(true);
 }
 
+/// What holds there of keys that are not given.
+pub(super) fn defaults() -> Policies {
+    let mut policies = Policies::default();
+    policies.overlap = Overlap::Allow;
+    policies.misfire.window = ANY_AGE;
+    policies.retry.max = DEFAULT_BACKOFF_LIMIT;
+    (policies.retry.backoff, policies.retry.cap) = BACKOFF;
+    policies.timeout.kill.grace = DEFAULT_GRACE;
+    policies
+}
+
 /// Judges what stands in several keys, or is not said.
 pub(super) fn finish(reader: &mut Manifest, node: &Node) {
     if reader.job.when.is_empty() && !reader.findings.has_problem() {
@@ -205,15 +222,8 @@ pub(super) fn finish(reader: &mut Manifest, node: &Node) {
     let zone = reader.job.zone.get_or_insert_with(|| "UTC".to_owned());
     // A time that the clock leaves out does not come there.
     reader.job.dst = (zone != "UTC" && zone != "Etc/UTC").then_some("skip");
-    let policies = &mut reader.job.policies;
-    if policies.misfire.window == mainspring_job::Misfire::default().window {
-        policies.misfire.window = ANY_AGE;
-    }
+    let policies = &reader.job.policies;
     debug_assert_eq!(policies.misfire.catch_up, CatchUp::Latest, "the latest is caught up, as there");
-    let max = u32::try_from(reader.values.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT));
-    policies.retry.max = max.map_or(MAX_RETRIES, |max| max.min(MAX_RETRIES));
-    (policies.retry.backoff, policies.retry.cap) = BACKOFF;
-    policies.timeout.kill.grace = reader.values.grace.unwrap_or(DEFAULT_GRACE).min(MAX_KILL_GRACE);
     if reader.values.is_suspended {
         let place = reader.job.place.clone();
         let message = "the CronJob is suspended, so the job is written as a comment";

@@ -4,6 +4,8 @@
 //!
 //! Does not look into ConfigMaps and Secrets.
 
+use mainspring_job::MAX_KILL_GRACE;
+
 use super::quantity::{bytes, percent};
 use super::reader::{Manifest, ManifestWords, table};
 use crate::facts::{Call, Variables};
@@ -23,7 +25,7 @@ pub(super) const POD_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "terminationGracePeriodSeconds",
         "timeout",
-        |reader, node| reader.values.grace = reader.seconds(node),
+        grace,
         "its `grace`, up to an hour; 30 s without it, as there",
     ),
     near("activeDeadlineSeconds", "timeout", active_deadline, "the time is that of each attempt"),
@@ -133,6 +135,15 @@ fn containers(reader: &mut Manifest, node: &Node) {
 /// The time of a pod, and that of a job.
 pub(super) fn active_deadline(reader: &mut Manifest, node: &Node) {
     reader.job.policies.timeout.after = reader.seconds(node).filter(|duration| !duration.is_zero());
+}
+
+fn grace(reader: &mut Manifest, node: &Node) {
+    let Some(duration) = reader.seconds(node) else { return };
+    if MAX_KILL_GRACE < duration {
+        let message = "the time until SIGKILL is at most an hour here";
+        reader.findings.warn(&node.place, message, "nothing has to be done");
+    }
+    reader.job.policies.timeout.kill.grace = duration.min(MAX_KILL_GRACE);
 }
 
 fn image(reader: &mut Manifest, node: &Node) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::draft::Draft;
 use crate::facts::{ANY_AGE, Variables};
 use crate::key::{Key, read_key};
-use crate::yaml::Node;
+use crate::yaml::{Node, Value};
 
 /// A CronJob on its way.
 pub(super) type Manifest = Draft<ManifestWords>;
@@ -18,8 +18,6 @@ pub(super) type Manifest = Draft<ManifestWords>;
 #[derive(Debug, Default)]
 pub(super) struct ManifestWords {
     pub(super) is_suspended: bool,
-    pub(super) backoff_limit: Option<u64>,
-    pub(super) grace: Option<Duration>,
     /// Whether a container was read.
     pub(super) has_container: bool,
     pub(super) command: Vec<String>,
@@ -43,13 +41,14 @@ impl Manifest {
     }
 }
 
-/// Reads the keys of a table by their rows.
+/// Reads the keys of a table by their rows: null is a key that is not given.
 pub(super) fn table(keys: &[Key<ManifestWords, Node>], reader: &mut Manifest, node: &Node) {
     if !node.is_table() {
         reader.findings.problem(&node.place, "expected keys and values");
         return;
     }
-    for (name, place, value) in node.pairs() {
+    let is_given = |value: &Node| !matches!(value.value, Value::Null);
+    for (name, place, value) in node.pairs().into_iter().filter(|(.., value)| is_given(value)) {
         read_key(keys, name, place, reader, value);
     }
 }
