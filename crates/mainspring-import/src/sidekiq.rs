@@ -23,6 +23,7 @@
 
 use mainspring_cron::Expression;
 use mainspring_file::source::Source;
+use mainspring_job::CatchUp;
 
 use crate::draft::Draft;
 use crate::facts::{Call, JobFacts, When};
@@ -44,8 +45,18 @@ type Job = Draft<JobWords>;
 /// Keys of a job.
 const SIDEKIQ_KEYS: &[Key<JobWords, Node>] = &[
     unneeded("name", "it is the name of the job"),
-    is("cron", "cron, zone", cron, "fields and a zone; `every day at noon` has no equal"),
-    is("every", "every", every, "of sidekiq-scheduler: a period such as `1h`"),
+    is(
+        "cron",
+        "cron, zone",
+        cron,
+        "fields and a zone, which without one is that of the server; `every day at noon` has no equal; missed times are left out, as there",
+    ),
+    near(
+        "every",
+        "every",
+        every,
+        "a period counts from 1970 here, and not from the start of sidekiq-scheduler",
+    ),
     is("at in", "a comment", once, "of sidekiq-scheduler: the job is written as a comment"),
     is(
         "class klass",
@@ -124,6 +135,8 @@ fn is_job(node: &Node) -> bool {
 
 fn job(name: &str, node: &Node, findings: &mut Findings) -> JobFacts {
     let mut reader = Job::new(name, node.place.clone());
+    // What was missed by more than a minute, which is the grace here, is left out there.
+    reader.job.policies.misfire.catch_up = CatchUp::None;
     read_table(SIDEKIQ_KEYS, &mut reader, node);
     let settings = std::mem::take(&mut reader.values);
     match &settings.class {

@@ -11,8 +11,9 @@
 //! Spring](https://docs.spring.io/spring-framework/reference/integration/scheduling.html).
 
 use mainspring_cron::{DayRule, Dialect, Expression, Language, ParseError, ParseOptions};
+use mainspring_job::CatchUp;
 
-use crate::facts::{JobFacts, When};
+use crate::facts::{ANY_AGE, JobFacts, When};
 
 /// The fields of an expression of Spring: seconds first, and no year.
 const SPRING_FIELDS: usize = 6;
@@ -29,11 +30,17 @@ pub(super) fn due(job: &mut JobFacts, text: &str) -> Result<(), ParseError> {
         job.day_rule = (both.count() == 2).then_some("and");
         let plain = expression.translate(Language::Cron).map(|translation| translation.text);
         // A translation has no rule of its own for two days.
+        // Spring does not look back.
+        job.policies.misfire.catch_up = CatchUp::None;
         job.due(When::Cron(plain.ok().filter(|_| job.day_rule.is_none()).unwrap_or_else(|| text.to_owned())));
         return Ok(());
     }
     let options = ParseOptions::new().with_dialect(Dialect::Quartz);
     let expression = Expression::parse_with(text, &options)?;
+    if job.policies.misfire.catch_up != CatchUp::None {
+        // However old: Quartz has no window.
+        job.policies.misfire.window = ANY_AGE;
+    }
     // The rule of Quartz: a gap is left out, and of a time that comes twice the last is taken.
     job.dst = Some("skip+last");
     match expression.translate(Language::Cron) {

@@ -47,7 +47,7 @@ const QUARTZ_KEYS: &[Key<Option<String>, PlacedText>] = &[
         "misfire-instruction",
         "misfire",
         misfire,
-        "FIRE_ONCE_NOW and SMART_POLICY are `latest`, DO_NOTHING is `none`, IGNORE_MISFIRE_POLICY is `all`",
+        "FIRE_ONCE_NOW and SMART_POLICY, which is the default, are `latest` of any age, DO_NOTHING is `none`, IGNORE_MISFIRE_POLICY is `all`",
     ),
     is("start-time", "start", |trigger, content| trigger.job.start = Some(content.text.clone()), ""),
     is("end-time", "end", |trigger, content| trigger.job.end = Some(content.text.clone()), ""),
