@@ -139,6 +139,7 @@ fn job(timer: &Unit, name: &str, service: &[&Unit], findings: &mut Findings) -> 
         reader.job.body.run = ["systemctl", "start", name].map(str::to_owned).to_vec();
     } else {
         name.clone_into(&mut reader.values.unit);
+        reader.job.policies.timeout.kill.grace = service::DEFAULT_GRACE;
         service.iter().for_each(|unit| keys(unit, &mut reader));
         service::finish(&mut reader);
     }

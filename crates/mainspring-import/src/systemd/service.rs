@@ -8,13 +8,19 @@
 //! [systemd.exec(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html),
 //! systemd.kill(5), systemd.resource-control(5), systemd.unit(5).
 
+use std::time::Duration;
+
 use mainspring_job::{MAX_KILL_GRACE, Signal};
 
 use super::command::{Run, run_of};
+use super::timespan;
 use super::unit_reader::{UnitReader, UnitWords};
 use super::words::Specifiers;
 use crate::finding::PlacedText;
 use crate::key::{Key, is, lost, near, unneeded};
+
+/// The time until SIGKILL of a service that says nothing.
+pub(super) const DEFAULT_GRACE: Duration = Duration::from_secs(90);
 
 /// Keys of `[Service]`.
 pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
@@ -34,8 +40,8 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
         "in a shell: trap '..' EXIT, or a job with after = { job, on = \"any\" }",
     ),
     lost("ExecReload ExecReloadPost", "a job is not reloaded", "nothing has to be done"),
-    is("User", "user", |reader, it| reader.values.user = reader.word(it), ""),
-    is("Group", "user", |reader, it| reader.values.group = Some(it.clone()), "`user = \"NAME:GROUP\"`"),
+    is("User", "user", |reader, it| reader.values.user = reader.account(it), "a name, and no number"),
+    is("Group", "user", |reader, it| reader.values.group = reader.account(it), "`user = \"NAME:GROUP\"`"),
     lost(
         "DynamicUser SupplementaryGroups PAMName",
         "a job runs as a user of the machine, with that user's groups",
@@ -55,14 +61,15 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
         "write it into env, or inherit_env = true",
     ),
     lost("UnsetEnvironment", "a job has only the variables that its file says", "nothing has to be done"),
-    is(
-        "TimeoutStartSec TimeoutSec",
-        "timeout",
-        timeout_start,
-        "of a `oneshot`; of others it is no limit of the run",
-    ),
+    is("TimeoutStartSec", "timeout", timeout_start, "of a `oneshot`; of others it is no limit of the run"),
+    is("TimeoutSec", "timeout", timeout, "TimeoutStartSec and TimeoutStopSec in one"),
     is("RuntimeMaxSec", "timeout", |reader, it| reader.job.policies.timeout.after = reader.duration(it), ""),
-    is("TimeoutStopSec TimeoutAbortSec", "timeout", timeout_stop, "its `grace`, up to an hour"),
+    is(
+        "TimeoutStopSec TimeoutAbortSec",
+        "timeout",
+        timeout_stop,
+        "its `grace`, up to an hour; 90 s without it, as there",
+    ),
     is("KillSignal", "timeout", kill_signal, "its `signal`: TERM, INT, HUP, QUIT, USR1, USR2, KILL"),
     unneeded("KillMode SendSIGKILL", "a run is killed with all that it started"),
     unneeded(
@@ -208,6 +215,10 @@ fn exec_post(reader: &mut UnitReader, given: &PlacedText) {
 fn working_directory(reader: &mut UnitReader, given: &PlacedText) {
     let Some(word) = reader.word(given) else { return };
     let path = word.trim_start_matches('-');
+    if path != word {
+        let message = "`-`: a folder that is not there fails the run here, and `/` does not stand in for it";
+        reader.findings.remark(&given.place, message);
+    }
     reader.values.has_cwd = true;
     match path {
         // The home of its user is the default here.
@@ -256,15 +267,19 @@ fn timeout_start(reader: &mut UnitReader, given: &PlacedText) {
 }
 
 fn timeout_stop(reader: &mut UnitReader, given: &PlacedText) {
-    let Some(duration) = reader.duration(given) else { return };
-    reader.job.policies.timeout.kill.grace = duration.min(MAX_KILL_GRACE);
-    if MAX_KILL_GRACE < duration {
-        reader.findings.warn(
-            &given.place,
-            "the time until SIGKILL is at most an hour here",
-            "nothing has to be done",
-        );
+    // As there, 0 is no end.
+    let is_endless = timespan::parse(&given.text).is_some_and(|span| span.is_zero());
+    let text = if is_endless { "infinity" } else { &given.text };
+    let given = PlacedText { text: text.to_owned(), place: given.place.clone() };
+    let warning = ["the time until SIGKILL is at most an hour here", "nothing has to be done"];
+    if let Some(duration) = reader.up_to(MAX_KILL_GRACE, &given, warning) {
+        reader.job.policies.timeout.kill.grace = duration;
     }
+}
+
+fn timeout(reader: &mut UnitReader, given: &PlacedText) {
+    timeout_start(reader, given);
+    timeout_stop(reader, given);
 }
 
 fn kill_signal(reader: &mut UnitReader, given: &PlacedText) {
@@ -373,9 +388,21 @@ pub(super) fn finish(reader: &mut UnitReader) {
             ),
         }
     }
+    for account in service.user.iter().chain(&service.group) {
+        if account.text.bytes().all(|byte| byte.is_ascii_digit()) {
+            let message =
+                format!("`{}` is a number, and no name: the job is written as a comment", account.text);
+            reader.findings.warn(
+                &account.place,
+                message,
+                "user = \"NAME:GROUP\", as id and getent group show them",
+            );
+            reader.job.switch_off("its user or its group is a number");
+        }
+    }
     match (&service.user, &service.group) {
-        (Some(user), Some(group)) => reader.job.body.user = Some(format!("{user}:{}", group.text)),
-        (Some(user), None) => reader.job.body.user = Some(user.clone()),
+        (Some(user), Some(group)) => reader.job.body.user = Some(format!("{}:{}", user.text, group.text)),
+        (Some(user), None) => reader.job.body.user = Some(user.text.clone()),
         (None, Some(group)) => reader.findings.warn(
             &group.place,
             "a group without a user has no equal here",
@@ -386,7 +413,8 @@ pub(super) fn finish(reader: &mut UnitReader) {
     if !service.has_cwd {
         reader.job.body.cwd = Some("/".into());
     }
-    let specifiers = Specifiers { unit: &service.unit, user: service.user.as_deref() };
+    let specifiers =
+        Specifiers { unit: &service.unit, user: service.user.as_ref().map(|user| user.text.as_str()) };
     let lines: Vec<PlacedText> = service.pre.into_iter().chain(service.main).chain(service.post).collect();
     match run_of(&service.conditions, &lines, &specifiers, &mut reader.findings) {
         Some(Run::Words(words)) => reader.job.body.run = words,

@@ -28,7 +28,7 @@ pub(super) const TIMER_KEYS: &[Key<UnitWords, PlacedText>] = &[
         first,
         "without the wait; beside a period it only says when the first run is, and is left out",
     ),
-    is(
+    near(
         "OnUnitActiveSec",
         "every",
         every,
@@ -99,15 +99,10 @@ fn every(reader: &mut UnitReader, given: &PlacedText) {
 }
 
 fn jitter(reader: &mut UnitReader, given: &PlacedText) {
-    let Some(duration) = reader.duration(given) else { return };
-    if MAX_JITTER < duration {
-        reader.findings.warn(
-            &given.place,
-            "a delay is at most a day here",
-            "spread the jobs over several times",
-        );
+    let warning = ["a delay is at most a day here", "spread the jobs over several times"];
+    if let Some(duration) = reader.up_to(MAX_JITTER, given, warning) {
+        reader.job.policies.jitter = duration;
     }
-    reader.job.policies.jitter = duration.min(MAX_JITTER);
 }
 
 fn persistent(reader: &mut UnitReader, given: &PlacedText) {

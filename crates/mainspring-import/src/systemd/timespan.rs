@@ -28,18 +28,14 @@ const _: () = {
     }
 };
 
-/// A length of time, or none for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimeSpan {
-    Of(Duration),
-    Infinity,
-}
+/// What `infinity` is.
+pub(crate) const INFINITY: Duration = Duration::MAX;
 
 /// Reads a length of time.
-pub(crate) fn parse(text: &str) -> Option<TimeSpan> {
+pub(crate) fn parse(text: &str) -> Option<Duration> {
     let text = text.trim();
     if text == "infinity" {
-        return Some(TimeSpan::Infinity);
+        return Some(INFINITY);
     }
     let mut rest = text;
     let mut total_us: f64 = 0.0;
@@ -56,7 +52,7 @@ pub(crate) fn parse(text: &str) -> Option<TimeSpan> {
     }
     let is_sane = !text.is_empty() && total_us.is_finite() && total_us < 1e17;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 0 and 1e17")]
-    is_sane.then(|| TimeSpan::Of(Duration::from_micros(total_us.round() as u64)))
+    is_sane.then(|| Duration::from_micros(total_us.round() as u64))
 }
 
 #[cfg(test)]
@@ -65,10 +61,7 @@ mod tests {
 
     #[test]
     fn spans_are_read_as_systemd_reads_them() {
-        let seconds = |text: &str| match parse(text) {
-            Some(TimeSpan::Of(duration)) => Some(duration.as_secs_f64()),
-            _ => None,
-        };
+        let seconds = |text: &str| parse(text).map(|duration| duration.as_secs_f64());
         for (text, expected) in [
             ("90", 90.0),
             ("1h 30min", 5_400.0),
@@ -84,6 +77,6 @@ mod tests {
         for text in ["", "soon", "5 parsecs", "-1", "1..2", "99999999999999999999y"] {
             assert_eq!(seconds(text), None, "{text}");
         }
-        assert_eq!(parse("infinity"), Some(TimeSpan::Infinity));
+        assert_eq!(parse("infinity"), Some(INFINITY));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::timespan::{self, TimeSpan};
+use super::timespan;
 use super::words::{HasVariables, Specifiers, Split, literal, split};
 use crate::draft::Draft;
 use crate::facts::Variables;
@@ -26,7 +26,7 @@ pub(super) struct UnitWords {
     pub(super) has_calendar: bool,
     pub(super) is_persistent: bool,
     pub(super) kind: String,
-    pub(super) user: Option<String>,
+    pub(super) user: Option<PlacedText>,
     pub(super) group: Option<PlacedText>,
     pub(super) conditions: Vec<PlacedText>,
     pub(super) pre: Vec<PlacedText>,
@@ -40,21 +40,37 @@ pub(super) struct UnitWords {
 impl UnitReader {
     /// A length of time that has an end; what is no length of time is a problem.
     pub(super) fn duration(&mut self, given: &PlacedText) -> Option<Duration> {
+        self.span(given).filter(|span| *span != timespan::INFINITY)
+    }
+
+    /// A length of time; one that is longer than the longest here is warned of, and is that.
+    pub(super) fn up_to(
+        &mut self,
+        longest: Duration,
+        given: &PlacedText,
+        warning: [&str; 2],
+    ) -> Option<Duration> {
+        let span = self.span(given)?;
+        if longest < span {
+            self.findings.warn(&given.place, warning[0], warning[1]);
+        }
+        Some(span.min(longest))
+    }
+
+    fn span(&mut self, given: &PlacedText) -> Option<Duration> {
         let found = timespan::parse(&given.text);
         if found.is_none() {
             let message =
                 format!("expected a length of time such as 5min or 1h 30min, found `{}`", given.text);
             self.findings.problem(&given.place, message);
         }
-        match found? {
-            TimeSpan::Of(duration) => Some(duration),
-            TimeSpan::Infinity => None,
-        }
+        found
     }
 
     /// The words of a value that is no command line, with specifiers put in.
     pub(super) fn words(&mut self, given: &PlacedText) -> Vec<String> {
-        let specifiers = Specifiers { unit: &self.values.unit, user: self.values.user.as_deref() };
+        let user = self.values.user.as_ref().map(|user| user.text.as_str());
+        let specifiers = Specifiers { unit: &self.values.unit, user };
         let Split { words, unknown, is_broken } = split(&given.text, &specifiers, HasVariables::No);
         if is_broken {
             self.findings.problem(&given.place, "a quote is not closed");
@@ -69,6 +85,12 @@ impl UnitReader {
     /// The one word of such a value.
     pub(super) fn word(&mut self, given: &PlacedText) -> Option<String> {
         self.words(given).into_iter().next()
+    }
+
+    /// The name of a user or a group; `None` where it is taken back.
+    pub(super) fn account(&mut self, given: &PlacedText) -> Option<PlacedText> {
+        let text = self.word(given).filter(|word| !word.is_empty())?;
+        Some(PlacedText { text, place: given.place.clone() })
     }
 
     /// A number; what is none is a problem. `None` beyond 32 bits as well.
