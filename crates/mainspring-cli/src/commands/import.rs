@@ -7,7 +7,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use super::print_faithfully;
 use crate::cli::import::ImportArgs;
@@ -44,7 +44,7 @@ pub(super) fn import(args: &ImportArgs) -> Result<Exit, Error> {
 /// The files, and beside each timer of systemd the services that it starts, where they are there.
 fn sources(args: &ImportArgs) -> Result<Vec<Source>, FileError> {
     let mut sources = Vec::new();
-    let mut places: Vec<PathBuf> = args.files.iter().filter_map(|name| place(Path::new(name))).collect();
+    let mut places: Vec<PathBuf> = args.files.iter().filter_map(|name| absolute(name).ok()).collect();
     for name in &args.files {
         let source = Source::read(name)?;
         // Nothing stands beside standard input.
@@ -53,21 +53,15 @@ fn sources(args: &ImportArgs) -> Result<Vec<Source>, FileError> {
         sources.push(source);
         for service in services {
             let path = Path::new(name).with_file_name(&service);
-            let Some(place) = place(&path).filter(|place| !places.contains(place)) else { continue };
+            let Ok(place) = absolute(&path) else { continue };
             // A name with a folder in it is no unit's.
-            if !service.contains('/') && path.is_file() {
+            if !service.contains('/') && !places.contains(&place) && path.is_file() {
                 sources.push(Source::read(&path.to_string_lossy())?);
                 places.push(place);
             }
         }
     }
     Ok(sources)
-}
-
-/// Where a file stands, however its folder is written.
-fn place(path: &Path) -> Option<PathBuf> {
-    let folder = Path::new(".").join(path.parent()?).canonicalize().ok()?;
-    Some(folder.join(path.file_name()?))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
