@@ -13,14 +13,16 @@
 //!
 //! Cost: one pass over the tree.
 //!
-//! Does not read a program: what it adds with `add_job` is in no table. A list of Python with `True`, `None`
-//! or calls in it is read as far as it is YAML.
+//! Does not read a program: what it adds with `add_job` is in no table.
 //!
 //! Source: [the cron trigger](https://apscheduler.readthedocs.io/en/3.x/modules/triggers/cron.html),
 //! [the interval trigger](https://apscheduler.readthedocs.io/en/3.x/modules/triggers/interval.html).
 
 mod field;
+mod python;
 mod trigger;
+
+use std::time::Duration;
 
 use mainspring_file::source::Source;
 use mainspring_job::{CatchUp, MAX_CATCH_UP_RUNS, Overlap};
@@ -42,7 +44,7 @@ const APSCHEDULER_KEYS: &[Key<JobWords, Node>] = &[
         |reader, node| reader.values.function = reader.text(node).map(str::to_owned),
         "`{call}` of --run is `from MODULE import NAME; NAME(..)`: 'cd /srv/app && python3 -c {call}'",
     ),
-    is("args kwargs", "shell", arguments, "arguments of the call"),
+    is("args kwargs", "shell", arguments, "arguments of the call; a tuple is a list"),
     is("trigger", "cron, every, at", trigger_of, "`cron`, `interval` or `date`, or a table with `type`"),
     is(
         "misfire_grace_time",
@@ -50,7 +52,7 @@ const APSCHEDULER_KEYS: &[Key<JobWords, Node>] = &[
         grace,
         "its `window`; without it missed times are left out, as there",
     ),
-    is("coalesce", "misfire", coalesce, "`false` is `all`"),
+    is("coalesce", "misfire", coalesce, "`false` is `all`, with a misfire_grace_time"),
     is(
         "max_instances",
         "overlap",
@@ -66,6 +68,9 @@ const APSCHEDULER_KEYS: &[Key<JobWords, Node>] = &[
     lost("executor", "a run is a process in any case", "group and [groups.NAME] limit how many run at once"),
     unneeded("jobstore replace_existing", "there is one store"),
 ];
+
+/// Keys that mean something when they are None; others are not given then.
+const NULL_KEYS: [&str; 2] = ["misfire_grace_time", "next_run_time"];
 
 /// What a file says of all of its jobs.
 type Scheduler = Draft<()>;
@@ -90,7 +95,9 @@ fn scheduler_zone(scheduler: &mut Scheduler, node: &Node) {
 pub(crate) fn read(source: &Source, file: usize, findings: &mut Findings) -> Vec<JobFacts> {
     let Some(text) = text_of(source, file, findings) else { return Vec::new() };
     let mut jobs = Vec::new();
-    for document in documents(text, file, findings) {
+    let text = python::as_yaml(text, file, findings);
+    for mut document in documents(&text, file, findings) {
+        python::without_none(&mut document);
         let mut scheduler = Scheduler::default();
         let mut of_document = Vec::new();
         table(&document, &mut scheduler, &mut of_document, findings);
@@ -124,25 +131,37 @@ fn table(node: &Node, scheduler: &mut Scheduler, jobs: &mut Vec<JobFacts>, findi
 
 fn job(name: &str, node: &Node, findings: &mut Findings) -> JobFacts {
     let mut reader = Job::new(name, node.place.clone());
-    // Without it a run that is a second late is left out there.
-    reader.job.policies.misfire.catch_up = CatchUp::None;
     if !node.is_table() {
         findings.problem(&node.place, "expected a job: keys and values");
         return reader.job;
     }
     // The kind of the trigger says what keys such as `hours` mean, whatever stands first.
     for (key, place, value) in node.pairs() {
+        let is_given = !matches!(value.value, Value::Null) || NULL_KEYS.contains(&key);
         match TRIGGER_KEYS.iter().any(|row| row.holds(key)) {
+            _ if !is_given => {}
             true => read_key(TRIGGER_KEYS, key, place, &mut reader, value),
             false => read_key(APSCHEDULER_KEYS, key, place, &mut reader, value),
         }
     }
     trigger::finish(&mut reader, node);
+    let misfire = &mut reader.job.policies.misfire;
+    misfire.catch_up = match (reader.values.window, reader.values.runs_each) {
+        // A run that is more than a second late is left out there.
+        (None, _) => CatchUp::None,
+        (Some(_), true) => CatchUp::All { cap: MAX_CATCH_UP_RUNS },
+        (Some(_), false) => CatchUp::Latest,
+    };
+    misfire.window = reader.values.window.unwrap_or(misfire.window);
     match reader.values.function.take() {
         Some(function) => {
             let arguments = reader.values.arguments.join(", ");
             let call = match function.split_once(':') {
-                Some((module, name)) => format!("from {module} import {name}; {name}({arguments})"),
+                Some((module, name)) => {
+                    // A method is imported with its class.
+                    let (object, _) = name.split_once('.').unwrap_or((name, ""));
+                    format!("from {module} import {object}; {name}({arguments})")
+                }
                 None => format!("{function}({arguments})"),
             };
             reader.job.comment(format!("calls {call}"));
@@ -162,7 +181,8 @@ fn name(reader: &mut Job, node: &Node) {
 fn arguments(reader: &mut Job, node: &Node) {
     match &node.value {
         Value::List(list) => {
-            reader.values.arguments.extend(list.iter().map(|node| node.literal(Language::Python)));
+            // They stand before those with a name.
+            reader.values.arguments.splice(0..0, list.iter().map(|node| node.literal(Language::Python)));
         }
         Value::Table(_) => {
             let pairs = node.pairs();
@@ -183,23 +203,16 @@ fn trigger_of(reader: &mut Job, node: &Node) {
 }
 
 fn grace(reader: &mut Job, node: &Node) {
-    let misfire = &mut reader.job.policies.misfire;
-    if misfire.catch_up == CatchUp::None {
-        misfire.catch_up = CatchUp::Latest;
-    }
     match node.text().map(str::parse::<u64>) {
         // `None` is any age.
-        None => misfire.window = ANY_AGE,
-        Some(Ok(seconds)) => misfire.window = std::time::Duration::from_secs(seconds).min(ANY_AGE),
-        Some(Err(_)) if node.text() == Some("None") => misfire.window = ANY_AGE,
+        None => reader.values.window = Some(ANY_AGE),
+        Some(Ok(seconds)) => reader.values.window = Some(Duration::from_secs(seconds).min(ANY_AGE)),
         Some(Err(_)) => reader.findings.problem(&node.place, "expected seconds"),
     }
 }
 
 fn coalesce(reader: &mut Job, node: &Node) {
-    if node.truth() == Some(false) {
-        reader.job.policies.misfire.catch_up = CatchUp::All { cap: MAX_CATCH_UP_RUNS };
-    }
+    reader.values.runs_each = node.truth() == Some(false);
 }
 
 fn max_instances(reader: &mut Job, node: &Node) {
@@ -211,7 +224,7 @@ fn max_instances(reader: &mut Job, node: &Node) {
 }
 
 fn next_run_time(reader: &mut Job, node: &Node) {
-    if matches!(node.value, Value::Null) || node.text() == Some("None") {
+    if matches!(node.value, Value::Null) {
         reader.findings.warn(
             &node.place,
             "the job is paused, so it is written as a comment",

@@ -16,7 +16,7 @@
 
 use crate::draft::Draft;
 use crate::finding::Place;
-use crate::yaml::Node;
+use crate::yaml::{Node, Value};
 
 /// A row: a key there, and what it is here.
 #[derive(Debug)]
@@ -89,13 +89,14 @@ pub(crate) fn is_lost<S, V>(keys: &[Key<S, V>], name: &str) -> bool {
     keys.iter().find(|row| row.holds(name)).is_some_and(|row| matches!(row.fate, Fate::Lost(_)))
 }
 
-/// Reads a table by its rows.
+/// Reads a table by its rows: null is a key that is not given.
 pub(crate) fn read_table<S>(keys: &[Key<S, Node>], draft: &mut Draft<S>, node: &Node) {
     if !node.is_table() {
         draft.findings.problem(&node.place, "expected keys and values");
         return;
     }
-    for (name, place, value) in node.pairs() {
+    let is_given = |value: &Node| !matches!(value.value, Value::Null);
+    for (name, place, value) in node.pairs().into_iter().filter(|(.., value)| is_given(value)) {
         // Ruby writes symbols, and some write options as arguments of a call are named.
         read_key(keys, name.trim_start_matches(':'), place, draft, value);
     }

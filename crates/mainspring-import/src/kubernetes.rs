@@ -25,9 +25,10 @@ use mainspring_file::source::Source;
 
 use crate::facts::JobFacts;
 use crate::finding::{Findings, text_of};
+use crate::key::read_table;
 use crate::yaml::{Node, documents};
 use manifest::{TOP_KEYS, defaults, finish};
-use reader::{Manifest, table};
+use reader::Manifest;
 
 /// The jobs of a file.
 pub(crate) fn read(source: &Source, file: usize, findings: &mut Findings) -> Vec<JobFacts> {
@@ -68,7 +69,7 @@ fn kind_name(kind: &str) -> &str {
 fn job(node: &Node, findings: &mut Findings) -> Option<JobFacts> {
     let mut manifest = Manifest::new("", node.place.clone());
     manifest.job.policies = defaults();
-    table(TOP_KEYS, &mut manifest, node);
+    read_table(TOP_KEYS, &mut manifest, node);
     finish(&mut manifest, node);
     findings.append(manifest.findings);
     Some(manifest.job)

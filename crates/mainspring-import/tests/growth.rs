@@ -95,6 +95,12 @@ const ROWS: &[Row] = &[
         "a#: {<<: *d}\n",
     ),
     row("apscheduler: jobs", Kind::Apscheduler, "", "- {id: a, func: b, trigger: cron, hour: 1}\n"),
+    row(
+        "apscheduler: literals of Python",
+        Kind::Apscheduler,
+        "[{'func': 'a:b', 'trigger': 'cron', 'hour': 1, 'args': (",
+        "(None, 'a\\n'), ",
+    ),
     row("apscheduler: fields", Kind::Apscheduler, "- {id: a, func: b, trigger: cron, day_of_week: '", "0,"),
 ];
 

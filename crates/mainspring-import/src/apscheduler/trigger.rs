@@ -13,7 +13,7 @@ use super::field::{CronFields, Refusal};
 use crate::draft::Draft;
 use crate::facts::When;
 use crate::key::{Key, is, lost, near};
-use crate::yaml::{Node, Value};
+use crate::yaml::Node;
 
 /// A job on its way.
 pub(super) type Job = Draft<JobWords>;
@@ -27,6 +27,10 @@ pub(super) struct JobWords {
     pub(super) arguments: Vec<String>,
     fields: BTreeMap<&'static str, String>,
     period: Duration,
+    /// How old a time may be that is caught up.
+    pub(super) window: Option<Duration>,
+    /// Whether each time that was missed is caught up, and not the latest alone.
+    pub(super) runs_each: bool,
     run_date: Option<String>,
 }
 
@@ -59,10 +63,10 @@ pub(super) const TRIGGER_KEYS: &[Key<JobWords, Node>] = &[
     is(
         "start_date",
         "start",
-        |job, node| job.job.start = bound(job, node).or(job.job.start.take()),
+        |job, node| job.job.start = job.text(node).map(iso),
         "a period counts from 1970 here, and not from it",
     ),
-    is("end_date", "end", |job, node| job.job.end = bound(job, node).or(job.job.end.take()), ""),
+    is("end_date", "end", |job, node| job.job.end = job.text(node).map(iso), ""),
     is("timezone", "zone", Draft::read_zone, ""),
     near("jitter", "jitter", jitter, "a run starts up to this much later, and never earlier"),
     is("weeks", "every", |job, node| period(job, node, 604_800), "the parts of an interval are added"),
@@ -79,18 +83,9 @@ fn kind(job: &mut Job, node: &Node) {
 }
 
 fn field(job: &mut Job, name: &'static str, node: &Node) {
-    // Python's None is a field that is not said.
-    if !matches!(node.value, Value::Null)
-        && let Some(text) = job.text(node)
-    {
+    if let Some(text) = job.text(node) {
         job.values.fields.insert(name, text.to_owned());
     }
-}
-
-/// A bound of a job; Python's None is none.
-fn bound(job: &mut Job, node: &Node) -> Option<String> {
-    let is_none = matches!(node.value, Value::Null);
-    if is_none { None } else { job.text(node).map(iso) }
 }
 
 fn seconds(job: &mut Job, node: &Node) -> Option<Duration> {
@@ -129,7 +124,11 @@ pub(super) fn finish(job: &mut Job, node: &Node) {
     let kind = std::mem::take(&mut job.values.kind);
     match kind.as_str() {
         "interval" => match Every::new(job.values.period) {
-            Some(every) => job.job.due(When::every(&every)),
+            Some(every) => {
+                let message = "a period counts from 1970 here, and not from the start of the scheduler";
+                job.findings.remark(&node.place, message);
+                job.job.due(When::every(&every));
+            }
             None => {
                 job.findings.problem(&node.place, "the interval has no length, or is longer than a century");
             }

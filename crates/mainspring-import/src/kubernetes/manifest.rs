@@ -10,9 +10,9 @@ use mainspring_cron::Expression;
 use mainspring_job::{CatchUp, MAX_KILL_GRACE, MAX_RETRIES, Overlap, Policies};
 
 use super::pod::{POD_KEYS, active_deadline};
-use super::reader::{Manifest, ManifestWords, table};
+use super::reader::{Manifest, ManifestWords};
 use crate::facts::{ANY_AGE, When};
-use crate::key::{Key, is, lost, near, unneeded};
+use crate::key::{Key, is, lost, near, read_table, unneeded};
 use crate::schedule;
 use crate::yaml::Node;
 
@@ -34,8 +34,8 @@ const _: () = assert!(DEFAULT_GRACE.as_secs() <= MAX_KILL_GRACE.as_secs());
 /// Keys of the object.
 pub(super) const TOP_KEYS: &[Key<ManifestWords, Node>] = &[
     unneeded("apiVersion kind status", "there is one kind of job"),
-    is("metadata", "jobs.NAME", |reader, node| table(METADATA_KEYS, reader, node), "see below"),
-    is("spec", "the table of the job", |reader, node| table(SPEC_KEYS, reader, node), "see below"),
+    is("metadata", "jobs.NAME", |reader, node| read_table(METADATA_KEYS, reader, node), "see below"),
+    is("spec", "the table of the job", |reader, node| read_table(SPEC_KEYS, reader, node), "see below"),
 ];
 
 /// Keys of `metadata`.
@@ -80,13 +80,18 @@ const SPEC_KEYS: &[Key<ManifestWords, Node>] = &[
         "the history does not count successes and failures apart",
         "retention = { keep = 100, days = 90 }, which is the default",
     ),
-    is("jobTemplate", "the table of the job", |reader, node| table(TEMPLATE_KEYS, reader, node), "see below"),
+    is(
+        "jobTemplate",
+        "the table of the job",
+        |reader, node| read_table(TEMPLATE_KEYS, reader, node),
+        "see below",
+    ),
 ];
 
 /// Keys of `jobTemplate`.
 const TEMPLATE_KEYS: &[Key<ManifestWords, Node>] = &[
     unneeded("metadata", "a run has a name of its own"),
-    is("spec", "the table of the job", |reader, node| table(JOB_KEYS, reader, node), "see below"),
+    is("spec", "the table of the job", |reader, node| read_table(JOB_KEYS, reader, node), "see below"),
 ];
 
 /// Keys of `jobTemplate.spec`.
@@ -126,7 +131,7 @@ const JOB_KEYS: &[Key<ManifestWords, Node>] = &[
     is(
         "template",
         "the table of the job",
-        |reader, node| table(POD_TEMPLATE_KEYS, reader, node),
+        |reader, node| read_table(POD_TEMPLATE_KEYS, reader, node),
         "see below",
     ),
 ];
@@ -134,7 +139,7 @@ const JOB_KEYS: &[Key<ManifestWords, Node>] = &[
 /// Keys of `jobTemplate.spec.template`.
 const POD_TEMPLATE_KEYS: &[Key<ManifestWords, Node>] = &[
     unneeded("metadata", "a run has a name of its own"),
-    is("spec", "the table of the job", |reader, node| table(POD_KEYS, reader, node), "see below"),
+    is("spec", "the table of the job", |reader, node| read_table(POD_KEYS, reader, node), "see below"),
 ];
 
 fn name(reader: &mut Manifest, node: &Node) {

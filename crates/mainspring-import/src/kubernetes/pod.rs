@@ -7,9 +7,9 @@
 use mainspring_job::MAX_KILL_GRACE;
 
 use super::quantity::{bytes, percent};
-use super::reader::{Manifest, ManifestWords, table};
+use super::reader::{Manifest, ManifestWords};
 use crate::facts::{Call, Variables};
-use crate::key::{Key, is, lost, near, unneeded};
+use crate::key::{Key, is, lost, near, read_table, unneeded};
 use crate::yaml::Node;
 
 /// Keys of the pod's `spec`.
@@ -82,7 +82,12 @@ const CONTAINER_KEYS: &[Key<ManifestWords, Node>] = &[
         "env_file = \"/path\", or secrets = { NAME = \"/path\" }",
     ),
     is("workingDir", "cwd", working_dir, "else the user's home"),
-    is("resources", "memory_max, cpu_max", |reader, node| table(RESOURCE_KEYS, reader, node), "its limits"),
+    is(
+        "resources",
+        "memory_max, cpu_max",
+        |reader, node| read_table(RESOURCE_KEYS, reader, node),
+        "its limits",
+    ),
     lost("volumeMounts volumeDevices", "no volume is mounted", "use folders of the machine in the command"),
     lost(
         "securityContext",
@@ -99,7 +104,7 @@ const CONTAINER_KEYS: &[Key<ManifestWords, Node>] = &[
 
 /// Keys of `resources`.
 const RESOURCE_KEYS: &[Key<ManifestWords, Node>] = &[
-    is("limits", "memory_max, cpu_max", |reader, node| table(LIMIT_KEYS, reader, node), ""),
+    is("limits", "memory_max, cpu_max", |reader, node| read_table(LIMIT_KEYS, reader, node), ""),
     unneeded("requests claims", "the job runs where the server is"),
 ];
 
@@ -124,7 +129,7 @@ fn containers(reader: &mut Manifest, node: &Node) {
     for (index, container) in node.list().iter().enumerate() {
         if index == 0 {
             reader.values.has_container = true;
-            table(CONTAINER_KEYS, reader, container);
+            read_table(CONTAINER_KEYS, reader, container);
             continue;
         }
         let message = "a second container has no equal here, and is left out";
@@ -163,7 +168,7 @@ fn command(reader: &mut Manifest, node: &Node) {
 
 fn env(reader: &mut Manifest, node: &Node) {
     for variable in node.list() {
-        table(VARIABLE_KEYS, reader, variable);
+        read_table(VARIABLE_KEYS, reader, variable);
         let named = variable.get("name").and_then(Node::text);
         match (named, variable.get("value"), variable.get("valueFrom")) {
             (Some(name), Some(value), _) => {

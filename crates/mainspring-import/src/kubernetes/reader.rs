@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use crate::draft::Draft;
 use crate::facts::{ANY_AGE, Variables};
-use crate::key::{Key, read_key};
-use crate::yaml::{Node, Value};
+use crate::yaml::Node;
 
 /// A CronJob on its way.
 pub(super) type Manifest = Draft<ManifestWords>;
@@ -38,17 +37,5 @@ impl Manifest {
     /// So many seconds, up to a century.
     pub(super) fn seconds(&mut self, node: &Node) -> Option<Duration> {
         self.count(node).map(|seconds| Duration::from_secs(seconds).min(ANY_AGE))
-    }
-}
-
-/// Reads the keys of a table by their rows: null is a key that is not given.
-pub(super) fn table(keys: &[Key<ManifestWords, Node>], reader: &mut Manifest, node: &Node) {
-    if !node.is_table() {
-        reader.findings.problem(&node.place, "expected keys and values");
-        return;
-    }
-    let is_given = |value: &Node| !matches!(value.value, Value::Null);
-    for (name, place, value) in node.pairs().into_iter().filter(|(.., value)| is_given(value)) {
-        read_key(keys, name, place, reader, value);
     }
 }
