@@ -225,11 +225,8 @@ fn max_instances(reader: &mut Job, node: &Node) {
 
 fn next_run_time(reader: &mut Job, node: &Node) {
     if matches!(node.value, Value::Null) {
-        reader.findings.warn(
-            &node.place,
-            "the job is paused, so it is written as a comment",
-            "take the # away, and pause it: mainspring pause JOB",
-        );
+        let message = "the job is paused, so it is written as a comment";
+        reader.findings.warn(&node.place, message, "take the # away, and pause it: mainspring pause JOB");
         reader.job.switch_off("it is paused");
     }
 }

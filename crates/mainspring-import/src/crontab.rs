@@ -82,11 +82,8 @@ fn mail_to(settings: &mut Settings, setting: &PlacedText) {
         && !setting.text.is_empty()
     {
         let message = format!("{message}: the output of the entries below is not mailed");
-        settings.findings.warn(
-            &setting.place,
-            message,
-            "addresses with commas between: MAILTO=a@b.example,c",
-        );
+        let todo = "addresses with commas between: MAILTO=a@b.example,c";
+        settings.findings.warn(&setting.place, message, todo);
     }
 }
 

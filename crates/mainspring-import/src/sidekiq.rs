@@ -188,11 +188,8 @@ fn every(reader: &mut Job, node: &Node) {
 }
 
 fn once(reader: &mut Job, node: &Node) {
-    reader.findings.warn(
-        &node.place,
-        "a job that is due once is no job of a file",
-        "mainspring at TIME -- COMMAND",
-    );
+    let message = "a job that is due once is no job of a file";
+    reader.findings.warn(&node.place, message, "mainspring at TIME -- COMMAND");
     reader.job.switch_off_without_time("it is due once");
 }
 
@@ -215,11 +212,8 @@ fn description(reader: &mut Job, node: &Node) {
 
 fn status(reader: &mut Job, node: &Node) {
     if node.text() == Some("disabled") || node.truth() == Some(false) {
-        reader.findings.warn(
-            &node.place,
-            "the job is disabled, so it is written as a comment",
-            "take the # away, and pause it: mainspring pause JOB",
-        );
+        let message = "the job is disabled, so it is written as a comment";
+        reader.findings.warn(&node.place, message, "take the # away, and pause it: mainspring pause JOB");
         reader.job.switch_off("it is disabled");
     }
 }

@@ -72,10 +72,8 @@ pub(crate) fn write(
     };
     let mut chosen = Names::default();
     if let Some(job) = jobs.get(MAX_JOBS) {
-        findings.problem(
-            &job.place,
-            format!("a job file has at most {MAX_JOBS} jobs: import fewer files at once"),
-        );
+        let message = format!("a job file has at most {MAX_JOBS} jobs: import fewer files at once");
+        findings.problem(&job.place, message);
         return written;
     }
     let count = jobs.len();

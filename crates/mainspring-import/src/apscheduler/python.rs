@@ -32,10 +32,8 @@ pub(super) fn as_yaml<'t>(text: &'t str, file: usize, findings: &mut Findings) -
         let is_called = out.ends_with(|before: char| before.is_alphanumeric() || before == '_');
         match c {
             '(' | '\'' | '"' if is_called => {
-                findings.problem(
-                    &place,
-                    "a call, or a letter before a string, is not read: write the value itself",
-                );
+                let message = "a call, or a letter before a string, is not read: write the value itself";
+                findings.problem(&place, message);
                 return Cow::Borrowed("");
             }
             '(' => out.push('['),

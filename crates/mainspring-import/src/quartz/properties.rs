@@ -63,11 +63,8 @@ fn pair(line: &str, place: &Place, findings: &mut Findings) -> Option<JobFacts> 
     let bare = if is_said && !before.is_empty() { before } else { name };
     let mut job = JobFacts::new(bare, place.clone());
     if value.contains("${") {
-        findings.warn(
-            &value_place,
-            "a variable is not filled in, and the line is left out",
-            "write the expression in its place",
-        );
+        let message = "a variable is not filled in, and the line is left out";
+        findings.warn(&value_place, message, "write the expression in its place");
         return None;
     }
     if is_said && OFF.contains(&value) {

@@ -318,11 +318,8 @@ fn bytes(reader: &mut UnitReader, given: &PlacedText) -> Option<u64> {
     let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
     let found = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
     if found.is_none() {
-        reader.findings.warn(
-            &given.place,
-            format!("`{text}` is no number of bytes here"),
-            "write it into the job file",
-        );
+        let message = format!("`{text}` is no number of bytes here");
+        reader.findings.warn(&given.place, message, "write it into the job file");
     }
     found
 }
@@ -349,11 +346,8 @@ fn output(reader: &mut UnitReader, given: &PlacedText) {
         .any(|word| given.text.starts_with(word))
     {
         let message = format!("`{}`: what a run writes is kept by the server, and nowhere else", given.text);
-        reader.findings.warn(
-            &given.place,
-            message,
-            "mainspring logs JOB, or in a shell: PROGRAM >>FILE 2>&1",
-        );
+        let todo = "mainspring logs JOB, or in a shell: PROGRAM >>FILE 2>&1";
+        reader.findings.warn(&given.place, message, todo);
     }
 }
 
@@ -392,11 +386,8 @@ pub(super) fn finish(reader: &mut UnitReader) {
         if account.text.bytes().all(|byte| byte.is_ascii_digit()) {
             let message =
                 format!("`{}` is a number, and no name: the job is written as a comment", account.text);
-            reader.findings.warn(
-                &account.place,
-                message,
-                "user = \"NAME:GROUP\", as id and getent group show them",
-            );
+            let todo = "user = \"NAME:GROUP\", as id and getent group show them";
+            reader.findings.warn(&account.place, message, todo);
             reader.job.switch_off("its user or its group is a number");
         }
     }
