@@ -63,6 +63,10 @@ pub(crate) fn read(sources: &[(usize, &Source)], findings: &mut Findings) -> Vec
             // An instance with a file of its own has nothing of the template.
             service.truncate(1);
         }
+        if service.is_empty() && unit.has("Service") {
+            // A text without the names of its units.
+            service.push(unit);
+        }
         service.reverse();
         jobs.push(job(unit, &names[0], &service, findings));
         used.extend(names);
@@ -121,6 +125,9 @@ fn file_names(unit: String) -> Vec<String> {
 fn job(timer: &Unit, name: &str, service: &[&Unit], findings: &mut Findings) -> JobFacts {
     let mut reader = UnitReader::new(stem(&timer.name), timer.place.clone());
     reader.values.unit.clone_from(&timer.name);
+    if !service.is_empty() {
+        reader.job.policies.timeout.kill.grace = service::DEFAULT_GRACE;
+    }
     keys(timer, &mut reader);
     timer::finish(&mut reader);
     if reader.job.when.is_empty() && !reader.findings.has_problem() {
@@ -133,14 +140,21 @@ fn job(timer: &Unit, name: &str, service: &[&Unit], findings: &mut Findings) -> 
         reader.job.switch_off("it is a template without an instance");
     }
     if service.is_empty() {
-        let message = format!("`{name}` was not given: the job starts it, with systemctl");
-        let todo = "give its file as well, to have its command in the job";
-        reader.findings.warn(&timer.place, message, todo);
+        if timer.name.ends_with(".timer") || timer.last("Timer", "Unit").is_some() {
+            let message = format!("`{name}` was not given: the job starts it, with systemctl");
+            let todo = "give its file as well, to have its command in the job";
+            reader.findings.warn(&timer.place, message, todo);
+        } else {
+            let message = "the text names no unit and has no [Service]: the job is written as a comment";
+            let todo = "give what systemctl cat writes of both, or the files by their names";
+            reader.findings.warn(&timer.place, message, todo);
+            reader.job.switch_off("its service is not known");
+        }
         reader.job.body.run = ["systemctl", "start", name].map(str::to_owned).to_vec();
     } else {
         name.clone_into(&mut reader.values.unit);
-        reader.job.policies.timeout.kill.grace = service::DEFAULT_GRACE;
-        service.iter().for_each(|unit| keys(unit, &mut reader));
+        let others = service.iter().filter(|unit| unit.name != timer.name);
+        others.for_each(|unit| keys(unit, &mut reader));
         service::finish(&mut reader);
     }
     findings.append(reader.findings);

@@ -56,7 +56,7 @@ const ROWS: [Row; 12] = [
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows. Literals of Python,
     // templates and drop-ins of systemd, defaults of keys that are left out.
-    Row { crates: &["mainspring-import"], lines: 3_854, house: 0, later: 3_841 },
+    Row { crates: &["mainspring-import"], lines: 3_867, house: 0, later: 3_841 },
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
