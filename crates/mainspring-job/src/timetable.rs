@@ -20,7 +20,7 @@ use std::error::Error;
 use std::fmt;
 
 use jiff::Timestamp;
-use mainspring_cron::{Expression, Schedule};
+use mainspring_cron::{DstPolicy, Expression, Schedule};
 
 pub(crate) use crate::exclusion::before;
 use crate::exclusion::{Exclusion, INSTANT};
@@ -112,13 +112,19 @@ impl Timetable {
         }
     }
 
-    /// Leaves out what any of these holds.
+    /// Leaves out what any of these holds. Times are those that the wall clock shows, whatever their schedule
+    /// does when a clock is changed.
     ///
     /// # Errors
     /// When there are more than [`MAX_EXCLUSIONS`].
-    pub fn without(mut self, exclusions: Vec<Exclusion>) -> Result<Timetable, TimetableError> {
+    pub fn without(mut self, mut exclusions: Vec<Exclusion>) -> Result<Timetable, TimetableError> {
         if MAX_EXCLUSIONS < exclusions.len() {
             return Err(TimetableError::TooManyExclusions);
+        }
+        for exclusion in &mut exclusions {
+            if let Exclusion::Times(schedule) = exclusion {
+                **schedule = schedule.as_ref().clone().with_dst(DstPolicy::LITERAL);
+            }
         }
         self.exclusions = exclusions;
         Ok(self)

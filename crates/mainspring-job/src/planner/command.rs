@@ -55,7 +55,7 @@ impl Planner {
             Command::Withdraw(id) => return self.withdraw(now, ticket, id),
             Command::Cancel(key) => self.cancel(now, &key),
             Command::Pause(scope, terms) => self.pause(scope, terms),
-            Command::Resume(scope) => self.resume(now, scope),
+            Command::Resume(scope) => self.resume(now, now, scope),
             Command::Trigger(request) => return self.trigger(now, ticket, request),
             Command::Backfill { job, from, to } => match self.backfill(now, &job, from, to) {
                 Ok((count, series)) => Reply::Backfilled { count, series },
@@ -175,12 +175,12 @@ impl Planner {
         Reply::Done
     }
 
-    pub(super) fn resume(&mut self, now: Timestamp, scope: Scope) -> Reply {
+    pub(super) fn resume(&mut self, now: Timestamp, until: Timestamp, scope: Scope) -> Reply {
         match scope {
             Scope::All => {
                 if self.activity.resume() {
                     for name in self.jobs.names_awake() {
-                        self.wake(now, &name);
+                        self.wake(now, until, &name);
                         self.ledger.end_unit();
                     }
                     // Last: a server that dies in between finds everything paused, and what was skipped on
@@ -194,16 +194,16 @@ impl Planner {
                 }
                 if self.jobs.resume(&name) {
                     self.release_job(&name);
-                    self.wake(now, &name);
+                    self.wake(now, until, &name);
                 }
             }
         }
         Reply::Done
     }
 
-    /// A job plans again.
-    pub(super) fn wake(&mut self, now: Timestamp, name: &JobName) {
-        self.skip_paused(now, name);
+    /// A job plans again that was paused until then. What has been due since is looked at next.
+    pub(super) fn wake(&mut self, now: Timestamp, until: Timestamp, name: &JobName) {
+        self.skip_paused(now, until, name);
         self.keep_mark(name);
         self.expect(name);
         self.promote(name);

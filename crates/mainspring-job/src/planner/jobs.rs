@@ -395,14 +395,12 @@ impl Jobs {
     }
 
     /// A pause for a while is over: the job continues as it was, with its failures, and in quarantine if the
-    /// server died in it. Tells whether it continues.
-    pub(super) fn end_pause(&mut self, name: &JobName, now: Timestamp) -> bool {
-        let Some(mark) = self.mark_mut(name).filter(|mark| mark.pause.is_some()) else { return false };
-        let is_over = mark.pause_terms.is_over(now);
-        if is_over {
-            (mark.pause, mark.pause_terms) = (None, record::PauseTerms::default());
-        }
-        is_over
+    /// server died in it. Tells when the pause was over, if it is.
+    pub(super) fn end_pause(&mut self, name: &JobName, now: Timestamp) -> Option<Timestamp> {
+        let mark = self.mark_mut(name).filter(|mark| mark.pause.is_some())?;
+        let until = mark.pause_terms.until.filter(|until| *until <= now)?;
+        (mark.pause, mark.pause_terms) = (None, record::PauseTerms::default());
+        Some(until)
     }
 
     /// The server died so many times in a row in runs of a job. Tells whether that is news.

@@ -78,9 +78,9 @@ impl Planner {
         let Some(look) = self.jobs.begin_look(name, &mut self.schedule_queue) else {
             return self.absence_due(now, name);
         };
-        if self.jobs.end_pause(name, now) {
+        if let Some(until) = self.jobs.end_pause(name, now) {
             self.ledger.perform(Output::Note(Note::PauseOver(name.clone())));
-            return self.wake(now, name);
+            return self.wake(now, until, name);
         }
         if let Some(first) = self.jobs.first_due(name, now) {
             let places = self.places(&look.job.work);
@@ -232,11 +232,11 @@ impl Planner {
         self.pruning.count_ended(&job.name);
     }
 
-    /// What passed while a job was paused: one record, and the watermark moves to now.
-    pub(super) fn skip_paused(&mut self, now: Timestamp, name: &JobName) {
+    /// What passed while a job was paused, which it was until then: one record, and the watermark moves there.
+    pub(super) fn skip_paused(&mut self, now: Timestamp, until: Timestamp, name: &JobName) {
         let Some(job) = self.jobs.definition(name).map(Arc::clone) else { return };
-        let Some(watermark) = self.jobs.pass(name, now) else { return };
-        if let Some(stretch) = job.timetable.stretch_in(watermark, now) {
+        let Some(watermark) = self.jobs.pass(name, until) else { return };
+        if let Some(stretch) = job.timetable.stretch_in(watermark, until) {
             self.record_stretch(now, &job, (RunState::SkippedPaused, Reason::Paused), stretch);
         }
     }

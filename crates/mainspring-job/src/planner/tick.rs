@@ -24,8 +24,8 @@ impl Planner {
         }
         self.notice_clock(now);
         self.end_probation(now);
-        if self.activity.paused_until().is_some_and(|until| until <= now) {
-            self.resume(now, Scope::All);
+        if let Some(until) = self.activity.paused_until().filter(|until| *until <= now) {
+            self.resume(now, until, Scope::All);
             self.ledger.perform(Output::Note(Note::AllPauseOver));
         }
         if self.activity.starts_nothing() {

@@ -66,3 +66,22 @@ fn only_the_latest_is_made_good_for_across_a_long_exclusion() {
     shell.wake("2026-03-01T10:40:10Z");
     assert_eq!(rows(&mut shell), ["missed 88 09:58:31 09:59:58", "running 09:59:59"]);
 }
+
+#[test]
+fn an_exclusion_is_of_the_wall_clock_whatever_its_schedule_does_when_a_clock_is_changed() {
+    let berlin = |text: &str| Schedule::parse(text, "Europe/Berlin").unwrap();
+    let timetable = |cron: &str| {
+        let lunch = Exclusion::Times(Box::new(berlin("0-59 2 * * *")));
+        Timetable::new([berlin(cron)]).unwrap().without(vec![lunch]).unwrap()
+    };
+    let next = |cron: &str, after: &str| timetable(cron).next_after(at(after));
+    // The hour from 2 to 3 is not there in spring, and is there twice in autumn.
+    assert_eq!(
+        next("0 3 * * *", "2027-03-27T12:00:00Z"),
+        mainspring_job::Next::At(at("2027-03-28T01:00:00Z"))
+    );
+    assert_eq!(
+        next("*/30 * * * *", "2027-10-30T23:30:00Z"),
+        mainspring_job::Next::At(at("2027-10-31T02:00:00Z"))
+    );
+}

@@ -225,3 +225,21 @@ fn who_asks_is_written_with_what_is_asked_and_not_with_what_is_refused() {
     let actors: Vec<&str> = rows.iter().map(|row| row.audit.actor.as_str()).collect();
     assert_eq!(actors, ["user 2", "user 0"]);
 }
+
+#[test]
+fn what_was_due_after_a_pause_that_ended_while_no_server_ran_is_caught_up() {
+    for scope in [Scope::All, Scope::Job(name("j"))] {
+        let mut shell =
+            Shell::new("2026-01-01T00:50:00Z", vec![job("j", "0 * * * *", "misfire=latest,spread=0s")]);
+        shell.command(Command::Pause(scope, PauseTerms::default().until(at("2026-01-01T02:30:00Z"))));
+        // The server is away from before the end of the pause until long after it.
+        shell.wake("2026-01-01T04:10:00Z");
+        let states: Vec<(RunState, String)> =
+            shell.runs("j").iter().map(|run| (run.state, run.key.nominal.to_string())).collect();
+        let of = |state, hour: u8| (state, format!("2026-01-01T0{hour}:00:00Z"));
+        assert_eq!(
+            states,
+            [of(RunState::SkippedPaused, 1), of(RunState::Missed, 3), of(RunState::Running, 4)]
+        );
+    }
+}
