@@ -437,8 +437,8 @@ mod tests {
         {
             let schedule = Schedule::new(Expression::parse(text).unwrap(), TimeZone::get(zone).unwrap());
             let exclusion = Exclusion::Times(Box::new(schedule));
-            let timetable =
-                Timetable::new(vec![trigger.clone()]).unwrap().without(vec![exclusion.clone()]).unwrap();
+            let timetable = Timetable::new(vec![trigger.clone()]).unwrap().without(vec![exclusion]).unwrap();
+            let exclusion = &timetable.exclusions()[0];
             let start = at(&format!("{day}T00:00:00Z")) - SignedDuration::from_secs(5);
             let moments = (0..2_880).map(|count| start + SignedDuration::from_secs(5 + 30 * count));
             let looked: Vec<Timestamp> = moments.filter(|moment| !exclusion.holds(*moment)).collect();
