@@ -55,3 +55,12 @@ fn mistakes_on_the_command_line_end_with_2() {
         assert!(!ended.stderr.is_empty(), "{args:?}");
     }
 }
+
+#[test]
+fn what_a_server_does_in_a_pool_needs_a_database() {
+    for option in ["--no-work", "--no-plan", "--label=gpu"] {
+        let ended = mainspring(&["serve", "--data", "/nonexistent/mainspring", option]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{option}: {}", ended.stderr);
+        assert!(ended.stderr.contains(" needs --store or --store-file"), "{}", ended.stderr);
+    }
+}

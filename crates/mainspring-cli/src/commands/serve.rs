@@ -54,6 +54,21 @@ fn start_pause(location: Option<&Location>) -> Result<PauseTerms, Error> {
 const NO_SHARED_PAUSE: &str = "--paused is for a folder: of a database start one server with --no-work, \
                                which starts nothing, and say `mainspring pause --all`";
 
+/// The database that is shared; `None` for a store of this server alone, for which what a server does in a
+/// pool is refused. The command line cannot refuse it, because the variable may name the database.
+fn location(args: &ServeArgs) -> Result<Option<Location>, Error> {
+    let locate = if args.memory || args.standby { shared::named_location } else { shared::location };
+    let location = locate(args.store.clone(), args.store_file.as_deref())?;
+    let in_a_pool =
+        [("--no-work", args.no_work), ("--no-plan", args.no_plan), ("--label", !args.labels.is_empty())];
+    match in_a_pool.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) if location.is_none() => Err(Error::Usage(format!(
+            "{option} needs --store or --store-file: without a database no other server plans or works"
+        ))),
+        _ => Ok(location),
+    }
+}
+
 /// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals
 /// sign, because the word after a bare `--listen` is a file.
 fn check_files(files: &[String]) -> Result<(), Error> {
@@ -147,8 +162,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let log = args.log_style();
-    let locate = if args.memory || args.standby { shared::named_location } else { shared::location };
-    let location = locate(args.store, args.store_file.as_deref())?;
+    let location = location(&args)?;
     let (default_zone, zone) = zone(args.zone);
     let (format, users, notify) = (Format::from(args.format), Users::new(ourselves), args.notify);
     let (page, cron) = (listen::public_url(&args.listen), args.cron.as_deref().map(CronPlaces::below));
