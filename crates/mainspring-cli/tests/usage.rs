@@ -1,6 +1,7 @@
-//! Help, version and mistakes on the command line.
+//! Help, version, times and mistakes on the command line.
 
 use crate::program::mainspring;
+use crate::test_server::{IDLE, TestServer};
 
 #[test]
 fn help_names_the_commands_the_exit_codes_and_examples() {
@@ -63,4 +64,17 @@ fn what_a_server_does_in_a_pool_needs_a_database() {
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{option}: {}", ended.stderr);
         assert!(ended.stderr.contains(" needs --store or --store-file"), "{}", ended.stderr);
     }
+}
+
+#[test]
+fn what_ran_just_now_is_since_an_hour_ago() {
+    let served = TestServer::start("an-hour-ago", IDLE);
+    served.says(&["run", "idle", "--wait"], 0, "");
+    for since in [&["--since", "-1h"][..], &["--since=-1h", "--until=now"]] {
+        served.says(&[&["history"], since].concat(), 0, "succeeded");
+    }
+    served.says(&["history", "--until", "-1h"], 0, "there are no runs");
+    served.says(&["audit", "--since", "-1h"], 0, "idle");
+    served.says(&["backfill", "idle", "-2h", "-1h", "--yes"], 0, "");
+    served.stop();
 }

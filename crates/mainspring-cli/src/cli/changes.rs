@@ -13,7 +13,7 @@ use mainspring_job::JobName;
 
 use super::FormatArgs;
 use super::serve::AskArgs;
-use super::value::{Moment, parse_later, parse_moment, parse_period};
+use super::value::{Moment, parse_later, parse_moment, parse_past, parse_period};
 use super::views::HistoryArgs;
 
 /// The arguments of `run`.
@@ -149,11 +149,11 @@ pub struct RemoveArgs {
 pub struct BackfillArgs {
     /// The job's name
     pub job: String,
-    /// Occurrences from this time
-    #[arg(value_parser = parse_moment)]
+    /// Occurrences from this time: 17:30 is the last one, -90m is that much before now
+    #[arg(value_parser = parse_past, allow_hyphen_values = true)]
     pub from: Moment,
     /// up to this one, both included
-    #[arg(value_parser = parse_moment)]
+    #[arg(value_parser = parse_past, allow_hyphen_values = true)]
     pub to: Moment,
     /// Runs them without asking
     #[arg(long, short)]

@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use jiff::civil::Time;
+use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::TimeText;
@@ -100,10 +100,14 @@ pub enum Moment {
     At(TimeText),
     /// The next time that the clocks of the system's zone show this.
     Clock(Time),
+    /// The last time that they showed it.
+    LastClock(Time),
     /// When they show this on the day after today, and without a time what they show now.
     Tomorrow(Option<Time>),
     /// So long from now.
     After(Duration),
+    /// So long ago.
+    Ago(Duration),
 }
 
 impl Moment {
@@ -117,18 +121,20 @@ impl Moment {
             Moment::At(TimeText::At(instant)) => Ok(*instant),
             Moment::At(TimeText::Civil(time)) => Ok(time.to_zoned(zone.clone())?.timestamp()),
             Moment::After(delay) => now.checked_add(*delay),
+            Moment::Ago(length) => now.checked_sub(*length),
             Moment::Tomorrow(time) => {
                 let now = now.to_zoned(zone.clone());
                 let time = time.unwrap_or(now.time());
                 Ok(now.date().tomorrow()?.to_datetime(time).to_zoned(zone.clone())?.timestamp())
             }
-            Moment::Clock(time) => {
+            Moment::Clock(time) | Moment::LastClock(time) => {
                 let today = now.to_zoned(zone.clone()).date();
-                let at = today.to_datetime(*time).to_zoned(zone.clone())?.timestamp();
-                if now < at {
-                    return Ok(at);
+                let on = |date: Date| Ok(date.to_datetime(*time).to_zoned(zone.clone())?.timestamp());
+                match (self, on(today)?) {
+                    (Moment::LastClock(_), at) if now < at => on(today.yesterday()?),
+                    (Moment::Clock(_), at) if at <= now => on(today.tomorrow()?),
+                    (_, at) => Ok(at),
                 }
-                Ok(today.tomorrow()?.to_datetime(*time).to_zoned(zone.clone())?.timestamp())
             }
         }
     }
@@ -140,11 +146,26 @@ pub(super) fn parse_later(text: &str) -> Result<Moment, String> {
 }
 
 pub(super) fn parse_moment(text: &str) -> Result<Moment, String> {
-    if let Some(delay) = text.strip_prefix('+') {
-        return parse_later(delay);
+    signed_moment(text, '+', Moment::After)
+}
+
+/// A time to look back to: a time of day is the last one, and `-90m` is so long ago.
+pub(super) fn parse_past(text: &str) -> Result<Moment, String> {
+    signed_moment(text, '-', Moment::Ago).map(|moment| match moment {
+        Moment::Clock(time) => Moment::LastClock(time),
+        other => other,
+    })
+}
+
+/// A time, or a sign and how far that is from now.
+fn signed_moment(text: &str, sign: char, from_now: fn(Duration) -> Moment) -> Result<Moment, String> {
+    if let Some(length) = text.strip_prefix(sign) {
+        return parse_delay(length).map(from_now);
     }
-    let form = "a time is written as 17:30, noon, tomorrow, 'tomorrow 9:00', '2026-12-31 23:59', \
-                2026-12-31T23:59:00Z, +90m or +1d1h";
+    let form = format!(
+        "a time is written as 17:30, noon, tomorrow, 'tomorrow 9:00', '2026-12-31 23:59', \
+         2026-12-31T23:59:00Z, {sign}90m or {sign}1d1h"
+    );
     let clock = || clock_of(text).map(Moment::Clock);
     let word = match text {
         "now" => Some(Moment::After(Duration::ZERO)),
@@ -160,7 +181,7 @@ pub(super) fn parse_moment(text: &str) -> Result<Moment, String> {
     }
     TimeText::parse(text).map(Moment::At).map_err(|error| match text.contains('[') {
         true => error.to_string(),
-        false => form.to_owned(),
+        false => form,
     })
 }
 
@@ -268,6 +289,30 @@ mod tests {
         ] {
             assert!(parse_moment(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_time_to_look_back_to_is_the_last_one_or_so_long_ago() {
+        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        let cases = [
+            ("13:30", "2026-11-20T12:30:00Z"),
+            ("13:00", "2026-11-21T12:00:00Z"),
+            ("12:30", "2026-11-21T11:30:00Z"),
+            ("noon", "2026-11-21T11:00:00Z"),
+            ("-90m", "2026-11-21T10:30:00Z"),
+            ("-1d1h", "2026-11-20T11:00:00Z"),
+            ("now", "2026-11-21T12:00:00Z"),
+            ("2026-11-01 09:00", "2026-11-01T08:00:00Z"),
+        ];
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        for (text, expected) in cases {
+            let moment = parse_past(text).unwrap();
+            assert_eq!(moment.resolve(now, &zone).unwrap().to_string(), expected, "{text}");
+        }
+        for bad in ["+90m", "--json", "-", "-soon"] {
+            assert!(parse_past(bad).is_err(), "{bad}");
+        }
+        assert!(parse_moment("-90m").is_err(), "what is to come is not in the past");
     }
 
     #[test]

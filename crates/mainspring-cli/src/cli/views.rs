@@ -12,7 +12,7 @@ use clap::Args;
 use mainspring_job::RunState;
 
 use super::serve::AskArgs;
-use super::value::{Moment, parse_moment, parse_state};
+use super::value::{Moment, parse_past, parse_state};
 
 /// The arguments of `list`.
 #[derive(Debug, Args)]
@@ -56,11 +56,11 @@ pub struct HistoryArgs {
     /// Only runs of jobs in this group
     #[arg(long)]
     pub group: Option<String>,
-    /// Only runs from this time on
-    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    /// Only runs from this time on: 17:30 is the last one, -90m is that much before now
+    #[arg(long, value_name = "TIME|-DURATION", value_parser = parse_past, allow_hyphen_values = true)]
     pub since: Option<Moment>,
     /// Only runs before this time
-    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    #[arg(long, value_name = "TIME|-DURATION", value_parser = parse_past, allow_hyphen_values = true)]
     pub until: Option<Moment>,
     /// Orders and bounds them by when they ended, those that have, and not by when they were due
     #[arg(long)]
@@ -81,8 +81,8 @@ pub struct AuditArgs {
     /// Only what this actor asked, such as `uid 1000`
     #[arg(long)]
     pub actor: Option<String>,
-    /// Only from this time on
-    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    /// Only from this time on: 17:30 is the last one, -90m is that much before now
+    #[arg(long, value_name = "TIME|-DURATION", value_parser = parse_past, allow_hyphen_values = true)]
     pub since: Option<Moment>,
     /// How many
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
