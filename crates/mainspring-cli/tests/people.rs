@@ -468,12 +468,19 @@ fn a_pause_says_until_when_and_why_and_a_label_chooses() {
     );
     let json = served.json(&["show", "b", "--json"]);
     assert_eq!(json["job"]["armed"], json["job"]["next"]);
+    served.says(&["at", "+1h", "--name", "once", "--", "true"], 0, "");
     let names = |labels: &[&str]| {
         let words = ["list", "--json"].into_iter().chain(labels.iter().flat_map(|label| ["--label", *label]));
         let json = served.json(&words.collect::<Vec<_>>());
+        assert_eq!(
+            json["jobs"]["pending"].as_array().unwrap().len(),
+            usize::from(labels.is_empty()),
+            "{json}"
+        );
         let jobs = json["jobs"]["jobs"].as_array().unwrap().clone();
         jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
+    assert_eq!(names(&[]), ["a", "b"]);
     assert_eq!(names(&["site=here"]), ["a", "b"]);
     assert_eq!(names(&["site=here", "team=ops"]), ["a"]);
     assert!(names(&["team=others"]).is_empty());

@@ -33,7 +33,9 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
             _ => None,
         })
     };
-    let (mut pending, next) = first_rows(count, page)?.unwrap_or_default();
+    // What came by `at` has no labels.
+    let found = if args.label.is_empty() { first_rows(count, page)? } else { None };
+    let (mut pending, next) = found.unwrap_or_default();
     let has_more_pending = next.is_some();
     pending.iter_mut().for_each(|once| once.definition.clear());
     if args.ask.json {
