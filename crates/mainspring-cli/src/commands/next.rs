@@ -9,6 +9,7 @@
 use std::io::{self, BufWriter, Write};
 
 use jiff::Zoned;
+use mainspring_cron::Language;
 use mainspring_job::JobName;
 
 use super::expression::{ExpressionRequest, explanation_text, read, refuse, warnings_text};
@@ -31,12 +32,9 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     let expression = match (read(&args.expression), name) {
         (_, Ok(name)) if !args.files.is_empty() => return of_job(&name, args),
         (Ok(expression), _) => expression,
-        // A word that is no expression is the name of a job, where there is somebody to ask.
-        (Err(fault), Ok(name)) => match of_job(&name, args) {
-            Err(Error::Unreachable { .. } | Error::Refused(_)) => return refuse(&args.expression, fault),
-            found => return found,
-        },
-        (Err(fault), Err(_)) => return refuse(&args.expression, fault),
+        // A word that is no expression is the name of a job.
+        (Err(_), Ok(name)) if args.expression.dialect == Language::Cron => return of_job(&name, args),
+        (Err(fault), _) => return refuse(&args.expression, fault),
     };
     let request = ExpressionRequest::new(expression, &args.zone);
     if request.schedule.is_reboot() {

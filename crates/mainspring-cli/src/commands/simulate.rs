@@ -11,6 +11,7 @@ use mainspring_job::Group;
 
 use super::named_files::named_files;
 use super::{print, print_json, zone_or_system};
+use crate::cli::format::FormatArgs;
 use crate::cli::simulate::SimulateArgs;
 use crate::cli::value::NamedDuration;
 use crate::simulation::document::Document;
@@ -32,7 +33,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<Exit, Error> {
         return Ok(Exit::Usage);
     }
     let zone = zone_or_system(args.zone.clone());
-    let (mut jobs, groups, read) = jobs(args, &zone)?;
+    let (mut jobs, groups, read) = jobs_of_files(&args.files, args.format, &zone)?;
     if let Some(unknown) = set_durations(&mut jobs, &args.durations) {
         say(&format!("{PROGRAM}: --durations: no job is called `{unknown}`\n"));
         return Ok(Exit::Usage);
@@ -58,10 +59,14 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<Exit, Error> {
 
 /// The jobs and groups of all files, and [`Exit::Invalid`] if there was a problem in one. Its problems are
 /// shown, and as in `serve` nothing of that file is in force.
-fn jobs(args: &SimulateArgs, zone: &TimeZone) -> Result<(Vec<SimulatedJob>, Vec<Group>, Exit), Error> {
+pub(super) fn jobs_of_files(
+    names: &[String],
+    format: FormatArgs,
+    zone: &TimeZone,
+) -> Result<(Vec<SimulatedJob>, Vec<Group>, Exit), Error> {
     let mut files = Vec::new();
-    for file in &named_files(&args.files) {
-        let format = Format::from(args.format).of(Path::new(file));
+    for file in &named_files(names) {
+        let format = Format::from(format).of(Path::new(file));
         let loaded = LoadedFile::parse(&Source::read(file)?, format, zone);
         files.push(Claimant { job_source: file.clone(), loaded });
     }

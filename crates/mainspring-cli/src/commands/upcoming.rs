@@ -10,23 +10,19 @@
 //!
 //! Does not know of pauses, jitter and what is in the way: `simulate` does.
 
-use std::path::Path;
-
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use mainspring_cron::{DayRule, Language};
 use mainspring_job::{Job, JobName, Next, Timetable};
 
 use super::answers::QuerySource;
-use super::named_files::named_files;
+use super::simulate::jobs_of_files;
 use super::{print, print_json, zone_name, zone_or_system};
 use crate::cli::expression::{MAX_TIMES, NextArgs};
 use crate::client::Address;
 use crate::wire::JobTimes;
 use mainspring_exec::clock::Moment;
-use mainspring_file::claims::{Claimant, InForce, settle};
-use mainspring_file::crontab::Format;
 use mainspring_file::jobfile::JobFile;
-use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -44,13 +40,19 @@ const MAX_EMPTY_STEPS: usize = 1_000;
 
 /// Prints the next times of the job called `name`.
 pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
-    let zone = zone_or_system(args.zone.zone.clone());
+    if let Some(option) = expression_option(args) {
+        return Err(Error::Usage(format!(
+            "{option} is for an expression, and `{name}` is the name of a job"
+        )));
+    }
     let from = args.zone.from.unwrap_or_else(|| Moment::now().wall);
-    let found = if args.files.is_empty() { of_server(name, args)? } else { of_files(name, args, &zone)? };
+    let (found, read) = if args.files.is_empty() { of_server(name, args)? } else { of_files(name, args)? };
     let Some(timetable) = found else {
         say(&format!("{PROGRAM}: there is no job `{name}` that has a time to come\n"));
-        return Ok(Exit::NotFound);
+        return Ok(read.and(Exit::NotFound));
     };
+    let own = timetable.triggers().iter().find_map(|trigger| Some(trigger.schedule()?.zone().clone()));
+    let zone = zone_or_system(args.zone.zone.clone().or(own));
     if timetable.is_at_boot() {
         say("one of its triggers is the start of the machine, which has no time\n");
     }
@@ -78,9 +80,22 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
     } else {
         print(&times.iter().map(|time| format!("{time}\n")).collect::<String>())?;
     }
-    let Some(cut) = cut else { return Ok(Exit::Ok) };
+    let Some(cut) = cut else { return Ok(read) };
     say(&format!("{PROGRAM}: {cut}\n"));
-    Ok(Exit::Failed)
+    Ok(read.and(Exit::Failed))
+}
+
+/// What was given that says how an expression is read or shown, and means nothing of a job.
+fn expression_option(args: &NextArgs) -> Option<&'static str> {
+    let expression = &args.expression;
+    let options = [
+        ("--explain", args.explain),
+        ("--dst", args.zone.dst.is_some()),
+        ("--name", expression.name.is_some()),
+        ("--dialect", expression.dialect != Language::Cron),
+        ("--day-rule", expression.day_rule != DayRule::default()),
+    ];
+    options.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
 }
 
 /// A time at which a job is due, or the moment up to which none was found.
@@ -115,26 +130,24 @@ pub(super) fn defined(definition: &str) -> Option<Job> {
     file.jobs.into_iter().next().map(|placed| placed.job)
 }
 
-fn of_server(name: &JobName, args: &NextArgs) -> Result<Option<Timetable>, Error> {
+/// What is found of a job, and [`Exit::Invalid`] if a file has problems.
+type JobAnswer = (Option<Timetable>, Exit);
+
+fn of_server(name: &JobName, args: &NextArgs) -> Result<JobAnswer, Error> {
     let answer = QuerySource::open(&Address::Here(args.data.directory()))?
         .ask(Request::Show { job: name.to_string() })?;
-    Ok(match answer {
-        Response::Job(job) => defined(&job.definition).map(|job| job.timetable),
-        Response::Once(once) => defined(&once.definition).map(|job| job.timetable),
-        _ => None,
-    })
+    let definition = match answer {
+        Response::Job(job) => job.definition,
+        Response::Once(once) => once.definition,
+        _ => String::new(),
+    };
+    Ok((defined(&definition).map(|job| job.timetable), Exit::Ok))
 }
 
 /// The job of that name in files, of which all are read, because names of crontabs depend on the others.
-fn of_files(name: &JobName, args: &NextArgs, zone: &TimeZone) -> Result<Option<Timetable>, Error> {
-    let mut files = Vec::new();
-    for file in &named_files(&args.files) {
-        let format = Format::from(args.format).of(Path::new(file));
-        let loaded = LoadedFile::parse(&Source::read(file)?, format, zone);
-        say(&loaded.problems_text());
-        files.push(Claimant { job_source: file.clone(), loaded });
-    }
-    settle(&mut files, &InForce::nothing());
-    let mut jobs = files.into_iter().flat_map(|file| file.loaded.jobs);
-    Ok(jobs.find(|placed| placed.job.name == *name).map(|placed| placed.job.timetable))
+fn of_files(name: &JobName, args: &NextArgs) -> Result<JobAnswer, Error> {
+    let zone = zone_or_system(args.zone.zone.clone());
+    let (jobs, _, read) = jobs_of_files(&args.files, args.format, &zone)?;
+    let found = jobs.into_iter().find(|simulated| simulated.job.name == *name);
+    Ok((found.map(|simulated| simulated.job.timetable), read))
 }
