@@ -60,7 +60,38 @@ fn a_reboot_job_starts_once_with_the_server() {
     let mut scenario = day("@reboot true\n0 12 * * * false\n", &[Some(3)]);
     assert_eq!(totals(&scenario), [(1, 0, 0), (1, 0, 0)]);
     scenario.outages = vec![Outage { from: at("2026-01-01T06:00:00Z"), to: at("2026-01-01T06:00:01Z") }];
-    assert_eq!(totals(&scenario), [(2, 0, 0), (1, 0, 0)]);
+    assert_eq!(totals(&scenario), [(1, 0, 0), (1, 0, 0)], "the machine went on");
+    // Over before the first moment, and over after it: the server starts then.
+    let span = |from: &str, to: &str| Outage { from: at(from), to: at(to) };
+    scenario.outages = vec![span("2025-12-31T06:00:00Z", "2025-12-31T07:00:00Z")];
+    assert_eq!(totals(&scenario), [(1, 0, 0), (1, 0, 0)]);
+    scenario.outages = vec![span("2025-12-31T06:00:00Z", "2026-01-01T07:00:00Z")];
+    let outcome = simulate(&scenario).unwrap();
+    assert_eq!((outcome.start_count, outcome.listed[0].time), (2, at("2026-01-01T07:00:00Z")));
+}
+
+#[test]
+fn nothing_happens_after_the_last_moment_and_no_server_starts_between_outages_that_meet() {
+    let span = |from: &str, to: &str| Outage {
+        from: at(&format!("2026-01-01T{from}Z")),
+        to: at(&format!("2026-01-01T{to}Z")),
+    };
+    let mut scenario = day("10 * * * * true\n", &[]);
+    scenario.to = at("2026-01-01T04:10:00Z");
+    scenario.outages = vec![span("02:30:00", "09:30:00")];
+    assert_eq!(totals(&scenario), [(3, 0, 0)]);
+    scenario.outages = vec![Outage { from: at("2025-12-31T00:00:00Z"), to: scenario.to }];
+    assert_eq!(totals(&scenario), [(0, 0, 0)]);
+    scenario.outages = vec![span("01:30:00", "03:30:00"), span("00:30:00", "02:30:00")];
+    let outcome = simulate(&scenario).unwrap();
+    let starts = outcome.listed.iter().filter(|event| event.what == JobEvent::Started { attempt: 1 });
+    let times: Vec<String> = starts.map(|event| event.time.to_string()).collect();
+    assert!(!times.iter().any(|time| time.starts_with("2026-01-01T02:")), "{times:?}");
+    scenario.outages = Vec::new();
+    scenario.clock_sets = vec![ClockSet { at: at("2026-01-01T02:30:00Z"), to: at("2026-01-01T09:30:00Z") }];
+    assert_eq!(totals(&scenario), [(3, 0, 0)], "a clock that is set beyond the last moment ends it");
+    scenario.clock_sets = vec![ClockSet { at: at("2025-12-31T02:30:00Z"), to: at("2026-01-01T03:30:00Z") }];
+    assert_eq!(totals(&scenario), [(4, 0, 0)], "what was set before is as it is");
 }
 
 #[test]

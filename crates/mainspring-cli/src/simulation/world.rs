@@ -75,14 +75,16 @@ pub(super) struct World<'s> {
 }
 
 impl<'s> World<'s> {
-    /// A world at the scenario's first moment, with its server started.
+    /// A world at the scenario's first moment, or at the end of an outage then, with its server started.
     pub(super) fn new(scenario: &'s Scenario) -> Result<World<'s>, Vec<JobName>> {
         debug_assert!(scenario.from < scenario.to, "the command line was refused otherwise");
         debug_assert!(scenario.outages.iter().all(|outage| outage.from < outage.to));
         let names = scenario.jobs.iter().map(|simulated| simulated.job.name.clone());
-        let outages = scenario.outages.iter().copied().map(Incident::Off);
+        let mut outages = outages(scenario);
+        let first = outages.pop_front_if(|outage| outage.from <= scenario.from);
+        let sets = scenario.clock_sets.iter().filter(|set| scenario.from <= set.at);
         let mut incidents: Vec<Incident> =
-            outages.chain(scenario.clock_sets.iter().copied().map(Incident::Set)).collect();
+            outages.into_iter().map(Incident::Off).chain(sets.copied().map(Incident::Set)).collect();
         incidents.sort_by_key(|incident| incident.at());
         let mut store = MemoryStore::new();
         let lease = store.acquire(&Owner::new(SOURCE)).expect("a store of our own is free");
@@ -107,14 +109,13 @@ impl<'s> World<'s> {
             return Err(refused);
         }
         assert_eq!(world.index_of.len(), scenario.jobs.len(), "the planner refuses a name that two have");
-        world.wall = scenario.from;
-        world.tell(own_worker(lease));
-        world.tell(Input::Begin { takeover: lease.takeover });
+        world.wall = first.map_or(scenario.from, |outage| outage.to);
+        world.begin();
         Ok(world)
     }
 
     pub(super) fn run(mut self) -> Result<Outcome, Vec<JobName>> {
-        loop {
+        while self.wall < self.scenario.to {
             self.look();
             let next = self.next_moment();
             if self.scenario.events_max <= self.tally.event_count() {
@@ -197,10 +198,11 @@ impl<'s> World<'s> {
         }
     }
 
-    /// A new server on the store of the one that died.
+    /// A new server on the store of the one that died, on a machine that went on.
     fn boot(&mut self) {
         self.lease = self.store.acquire(&Owner::new(SOURCE)).expect("the owner before is dead");
         self.planner = Planner::new(self.lease.epoch, Limits::default());
+        self.planner.skip_boot();
         let (jobs, paused) = self.store.jobs().expect("memory can be read");
         let mut runs = self.store.open_runs(None, MAX_PAGE).expect("memory can be read");
         self.tell(Input::Restore { jobs, former: Vec::new(), runs: runs.clone(), paused: paused.clone() });
@@ -216,8 +218,15 @@ impl<'s> World<'s> {
         }
         let refused = self.define();
         assert!(refused.is_empty(), "the names were unique at the first start");
-        self.tell(own_worker(self.lease));
-        self.tell(Input::Begin { takeover: self.lease.takeover });
+        self.begin();
+    }
+
+    /// Starts the server, unless what is simulated is over by then.
+    fn begin(&mut self) {
+        if self.wall < self.scenario.to {
+            self.tell(own_worker(self.lease));
+            self.tell(Input::Begin { takeover: self.lease.takeover });
+        }
     }
 
     /// Gives the planner the jobs; returns the names that it refuses.
@@ -307,6 +316,19 @@ impl<'s> World<'s> {
             self.tally.add(Event { time: self.wall, job_index, nominal: key.nominal, what });
         }
     }
+}
+
+/// The outages that are not over at the first moment. Those that meet are one.
+fn outages(scenario: &Scenario) -> VecDeque<Outage> {
+    let mut outages = scenario.outages.clone();
+    outages.retain(|outage| scenario.from < outage.to);
+    outages.sort_by_key(|outage| outage.from);
+    outages.dedup_by(|next, last| {
+        let is_met = next.from <= last.to;
+        last.to = if is_met { last.to.max(next.to) } else { last.to };
+        is_met
+    });
+    outages.into()
 }
 
 /// The one worker of the server that has a lease, as large as that of `serve`.
