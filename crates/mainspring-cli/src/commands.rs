@@ -42,7 +42,7 @@ mod takeover;
 mod top;
 mod translate;
 mod upcoming;
-mod value_text;
+pub(crate) mod value_text;
 mod views;
 
 pub use crontab::run_crontab;

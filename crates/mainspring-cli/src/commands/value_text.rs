@@ -77,7 +77,7 @@ pub(super) fn outcome_text(run: &RunWire) -> String {
 }
 
 /// How many occurrences a row stands for, how far it is, how its last attempt ended, and the reason.
-pub(super) fn why(run: &RunWire) -> String {
+pub(crate) fn why(run: &RunWire) -> String {
     let count = (1 < run.count).then(|| format!("{} occurrences", run.count));
     let outcome = run.outcome.clone().filter(|_| run.state != RunState::Succeeded);
     // The reason of a dead letter counts its attempts, and the outcome says what was wrong with the last.

@@ -19,7 +19,7 @@ use mainspring_server::message::counted;
 use mainspring_server::protocol::{JobWire, PauseWire, Request, RunWire};
 
 use super::key::Key;
-use super::rows::{job_columns, job_row, log_lines, run_columns, run_row};
+use super::rows::{HELP, cut, job_columns, job_row, log_lines, run_columns, run_row};
 use super::snapshot::{Order, Snapshot};
 use crate::table::table;
 use crate::terminal::{Screen, Tone, columns};
@@ -56,23 +56,6 @@ const TABS: [(char, &str, View); 4] = [
     ('2', "running", View::Running),
     ('3', "history", View::History),
     ('4', "dead", View::Dead),
-];
-
-const HELP: [&str; 14] = [
-    "1 2 3 4   jobs, running, history, dead letters; Tab moves to the next",
-    "j k       the row below and above; arrows, Page Up and Down, Home and End too",
-    "Enter, l  what the run wrote, of a job the last one",
-    "r         run the job now",
-    "p         pause the job, or let it go on",
-    "c         cancel the run",
-    "t         run the dead letter again",
-    "/         only names with these letters; Esc takes that away",
-    "s         another order of jobs: trouble first, next first, by name",
-    "Space     hold still, and go on",
-    "Ctrl-L    draw everything again",
-    "Ctrl-Z    stop, until `fg`",
-    "q         back, and at last the end",
-    "",
 ];
 
 const _: () = {
@@ -123,6 +106,8 @@ pub struct Board {
     is_typing: bool,
     confirmation: Option<(String, Request)>,
     selected: usize,
+    /// The name of the job or run in the selected row, which it follows.
+    marked: Option<String>,
     first: usize,
     zone: TimeZone,
 }
@@ -141,6 +126,7 @@ impl Board {
             is_typing: false,
             confirmation: None,
             selected: 0,
+            marked: None,
             first: 0,
             zone,
         }
@@ -206,7 +192,8 @@ impl Board {
         if TABS.iter().any(|tab| tab.2 == self.view) {
             self.before = std::mem::take(&mut self.view);
         }
-        (self.view, self.selected, self.first) = (view, 0, 0);
+        self.view = view;
+        self.select_first();
         self.snapshot.runs.clear();
         self.snapshot.lines.clear();
         Wish::Look
@@ -232,7 +219,11 @@ impl Board {
             Key::Char(c) => self.filter.push(c),
             _ => {}
         }
-        (self.selected, self.first) = (0, 0);
+        self.select_first();
+    }
+
+    fn select_first(&mut self) {
+        (self.selected, self.marked, self.first) = (0, None, 0);
     }
 
     fn is_moved(&mut self, key: Key) -> bool {
@@ -248,7 +239,24 @@ impl Board {
             _ => return false,
         }
         .min(last);
+        self.marked = self.selected_row();
         true
+    }
+
+    /// The name of what is in the selected row.
+    fn selected_row(&self) -> Option<String> {
+        if self.view == View::Jobs { self.selected_job() } else { self.selected_run() }
+    }
+
+    /// Selects the row in which the marked job or run is now, or marks what is in its place.
+    fn follow_mark(&mut self) {
+        let is_marked = |name: &str| self.marked.as_deref() == Some(name);
+        let found = match self.view {
+            View::Jobs => self.jobs().iter().position(|job| is_marked(&job.name)),
+            _ => self.runs().iter().position(|run| is_marked(&run.run.to_string())),
+        };
+        self.selected = found.unwrap_or(self.selected).min(self.row_count().saturating_sub(1));
+        self.marked = self.selected_row();
     }
 
     /// Asks whether a change is wanted that a letter stands for.
@@ -278,7 +286,7 @@ impl Board {
 
     fn is_paused(&self, name: &str) -> bool {
         let found = self.snapshot.jobs.iter().find(|job| job.name == name);
-        found.is_some_and(|job| job.state.starts_with("paused"))
+        found.is_some_and(|job| job.state_code.is_paused())
     }
 
     fn jobs(&self) -> Vec<&JobWire> {
@@ -331,7 +339,7 @@ impl Board {
     /// All lines, as many as the terminal has.
     pub fn lines(&mut self, now: Timestamp, screen: Screen, height: usize) -> Vec<String> {
         let room = height.saturating_sub(OTHER_LINES);
-        self.selected = self.selected.min(self.row_count().saturating_sub(1));
+        self.follow_mark();
         // Where there is room for no row the selected one is the first all the same.
         self.first = self.first.min(self.selected).max((self.selected + 1).saturating_sub(room.max(1)));
         let mut lines = vec![self.head(now, screen), self.tabs(screen)];
@@ -476,16 +484,6 @@ impl Board {
         };
         cut(keys, screen.width)
     }
-}
-
-/// The beginning of a text that fits.
-fn cut(text: &str, width: usize) -> String {
-    let mut used = 0;
-    let fits = |c: &char| {
-        used += columns(c.encode_utf8(&mut [0; 4]));
-        used <= width
-    };
-    text.chars().take_while(fits).collect()
 }
 
 fn pause(job: &str) -> Request {

@@ -9,7 +9,27 @@ use mainspring_file::plain;
 use mainspring_server::protocol::{JobWire, LineWire, RunWire};
 use mainspring_server::relative::{length, relative};
 
+use crate::commands::value_text::why;
 use crate::table::Column;
+use crate::terminal::columns;
+
+/// What each key does, a line each.
+pub(super) const HELP: [&str; 14] = [
+    "1 2 3 4   jobs, running, history, dead letters; Tab moves to the next",
+    "j k       the row below and above; arrows, Page Up and Down, Home and End too",
+    "Enter, l  what the run wrote, of a job the last one",
+    "r         run the job now",
+    "p         pause the job, or let it go on",
+    "c         cancel the run",
+    "t         run the dead letter again",
+    "/         only names with these letters; Esc takes that away",
+    "s         another order of jobs: trouble first, next first, by name",
+    "Space     hold still, and go on",
+    "Ctrl-L    draw everything again",
+    "Ctrl-Z    stop, until `fg`",
+    "q         back, and at last the end",
+    "",
+];
 
 fn near(time: Option<Timestamp>, now: Timestamp) -> String {
     time.map_or_else(|| "-".to_owned(), |time| relative(time, now))
@@ -70,11 +90,8 @@ pub(super) fn run_columns() -> Vec<Column> {
 }
 
 pub(super) fn run_row(run: &RunWire, now: Timestamp) -> Vec<String> {
-    let why =
-        if run.reason.is_empty() { run.outcome.clone().unwrap_or_default() } else { run.reason.clone() };
-    let why = run.progress.map_or(why, |progress| progress.to_string());
     let (started, took) = (near(run.started, now), took(run, now));
-    vec![run.run.to_string(), run.state.to_string(), started, took, why, run.server_text()]
+    vec![run.run.to_string(), run.state.to_string(), started, took, why(run), run.server_text()]
 }
 
 pub(super) fn log_lines(lines: &[LineWire]) -> Vec<String> {
@@ -83,4 +100,14 @@ pub(super) fn log_lines(lines: &[LineWire]) -> Vec<String> {
         format!("{mark}{}", plain::line(&line.text))
     };
     lines.iter().map(line).collect()
+}
+
+/// The beginning of a text that fits.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += columns(c.encode_utf8(&mut [0; 4]));
+        used <= width
+    };
+    text.chars().take_while(fits).collect()
 }

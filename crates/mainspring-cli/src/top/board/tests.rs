@@ -1,16 +1,35 @@
 //! Tests that keys change the board, and that it fits.
 
 use super::*;
-use mainspring_server::protocol::StatusWire;
+use mainspring_server::protocol::{JobState, StatusWire};
 
 const NOW: &str = "2026-11-22T12:00:00Z";
 
 fn board() -> Board {
-    let job =
-        |name: &str, state: &str| JobWire { name: name.into(), state: state.into(), ..JobWire::default() };
-    let jobs = vec![job("backup", "active"), job("mail", "paused"), job("\u{1b}[31mred", "active")];
+    let job = |name: &str, state_code: JobState| JobWire {
+        name: name.into(),
+        state: state_code.to_string(),
+        state_code,
+        ..JobWire::default()
+    };
+    let jobs = vec![
+        job("backup", JobState::Active),
+        job("mail", JobState::Paused),
+        job("\u{1b}[31mred", JobState::Active),
+    ];
     let status = Some(StatusWire { state: "running".into(), jobs: 3, ..StatusWire::default() });
     Board { snapshot: Snapshot { status, jobs, ..Snapshot::default() }, ..Board::new(TimeZone::UTC) }
+}
+
+/// A dead letter that was due at this second.
+fn run(second: u32) -> RunWire {
+    let nominal = format!("2026-11-22T11:00:{second:02}Z");
+    serde_json::from_value(serde_json::json!({
+        "run": format!("dying@{nominal}"), "job": "dying", "nominal": nominal, "cause": "trigger",
+        "state": "dead", "attempt": 2, "due": nominal, "started": null, "ended": null,
+        "outcome": "exit 3", "reason": "none of its 2 attempts succeeded", "count": 1, "last": null,
+    }))
+    .unwrap()
 }
 
 fn shown(board: &mut Board, width: usize, height: usize) -> Vec<String> {
@@ -86,4 +105,37 @@ fn a_view_leads_back_to_the_one_before() {
     assert_eq!(board.view, View::History);
     board.press(Key::Tab);
     assert_eq!(board.view, View::Dead);
+}
+
+#[test]
+fn a_job_that_is_paused_with_everything_is_paused_by_itself_too() {
+    let mut board = board();
+    board.snapshot.jobs[0].state = "paused with everything".into();
+    board.press(Key::Char('p'));
+    assert_eq!(board.press(Key::Char('y')), Wish::Change(pause("backup")));
+}
+
+#[test]
+fn the_selected_row_follows_its_job_or_run() {
+    let mut board = board();
+    shown(&mut board, 80, 24);
+    board.snapshot.jobs.reverse();
+    shown(&mut board, 80, 24);
+    assert_eq!(board.selected_job().as_deref(), Some("backup"));
+    board.press(Key::Char('4'));
+    board.snapshot.runs = vec![run(7), run(0)];
+    shown(&mut board, 80, 24);
+    board.press(Key::Down);
+    board.snapshot.runs = vec![run(21), run(14), run(7), run(0)];
+    shown(&mut board, 80, 24);
+    assert_eq!((board.selected, board.selected_run()), (3, Some(run(0).run.to_string())));
+    board.snapshot.runs.pop();
+    shown(&mut board, 80, 24);
+    assert_eq!(board.selected_run(), Some(run(7).run.to_string()), "what is gone gives its place up");
+}
+
+#[test]
+fn the_last_outcome_of_a_dead_letter_is_shown_with_its_reason() {
+    let run = run(0);
+    assert_eq!(run_row(&run, NOW.parse().unwrap())[4], "exit 3, none of its 2 attempts succeeded");
 }
