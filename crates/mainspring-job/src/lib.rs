@@ -170,7 +170,7 @@ pub use planner::{
 pub use policy::{
     CatchUp, DeadLetters, Kill, MAX_CATCH_UP_RUNS, MAX_JITTER, MAX_KEPT_RUNS, MAX_KILL_GRACE,
     MAX_QUEUED_RUNS, MAX_RETRIES, MAX_SELECTOR_LABELS, Misfire, Overlap, Policies, PolicyError, PolicyKey,
-    Retention, Retry, RetryOn, Signal, Timeout, WorkerSelector,
+    Retention, Retry, RetryOn, Signal, Timeout, WorkerSelector, read_duration,
 };
 #[doc(inline)]
 pub use rate::{MAX_RATE_PERIOD, MAX_RATE_STARTS, MIN_RATE_PERIOD, Rate};

@@ -29,7 +29,7 @@ pub use retention::{MAX_KEPT_RUNS, Retention};
 #[doc(inline)]
 pub use retry::{MAX_RETRIES, Retry, RetryOn};
 pub use selector::{MAX_SELECTOR_LABELS, WorkerSelector};
-pub use text::PolicyError;
+pub use text::{PolicyError, read_duration};
 #[doc(inline)]
 pub use timeout::{Kill, MAX_KILL_GRACE, Signal, Timeout};
 

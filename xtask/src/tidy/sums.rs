@@ -42,15 +42,15 @@ const ROWS: [Row; 12] = [
     // programs of one timer that compile nothing else.
     Row { crates: &["mainspring-queue", "mainspring"], lines: 12_480, house: 10_400, later: 787 },
     // All of a time is understood or refused; a search goes forwards alone.
-    Row { crates: &["mainspring-cron"], lines: 4_154, house: 3_700, later: 166 },
-    // Workers and their leases, jobs of each server, rates, batches, progress, reasons why a run waits, and
-    // jobs that come back within a day.
-    Row { crates: &["mainspring-job"], lines: 11_511, house: 7_700, later: 2_887 },
+    Row { crates: &["mainspring-cron"], lines: 4_155, house: 3_700, later: 166 },
+    // Workers and their leases, jobs of each server, rates, batches, progress, reasons why a run waits, jobs
+    // that come back within a day, and places of what is wrong in a policy.
+    Row { crates: &["mainspring-job"], lines: 11_532, house: 7_700, later: 2_887 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
-    // forms, Debian's cron, other systems, a start without a fork.
+    // forms, Debian's cron, other systems, a start without a fork, settings that cannot work.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_214,
+        lines: 12_257,
         house: 6_800,
         later: 4_135,
     },
@@ -66,7 +66,7 @@ const ROWS: [Row; 12] = [
     },
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
     // from which each server answers, other systems.
-    Row { crates: &["mainspring-server"], lines: 12_151, house: 7_500, later: 2_802 },
+    Row { crates: &["mainspring-server"], lines: 12_159, house: 7_500, later: 2_802 },
     // Progress of runs, what comes after the end of a loop, a vacuum.
     Row { crates: &["mainspring-cluster"], lines: 1_993, house: 1_800, later: 244 },
     // Limits that have an owner, long bodies, tags and meanings for generated clients, two kinds of metrics.
@@ -75,7 +75,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-embed"], lines: 4_518, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back, outages that are clipped and joined.
-    Row { crates: &["mainspring-cli"], lines: 6_840, house: 5_600, later: 250 },
+    Row { crates: &["mainspring-cli"], lines: 6_855, house: 5_600, later: 250 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
     Row { crates: &["mainspring-lab", "xtask"], lines: 10_592, house: 7_000, later: 1_224 },
 ];

@@ -14,11 +14,11 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::TimeText;
-use mainspring_job::RunState;
+use mainspring_job::{RunState, read_duration};
 
 use crate::simulation::{ClockSet, Outage};
 
@@ -27,8 +27,6 @@ pub const MAX_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The longest duration of a run that a simulation takes: a year.
 pub const MAX_DURATION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-
-const DAY_SECONDS: u64 = 24 * 60 * 60;
 
 const _: () = assert!(MAX_GRACE.as_secs() == 24 * 3_600, "`24h` is told as the longest");
 const _: () = assert!(MAX_DURATION.as_secs() == 8_784 * 3_600, "`366d`, `8784h` is told as the longest");
@@ -142,7 +140,7 @@ impl Moment {
 
 /// So long from now, without a sign before it.
 pub(super) fn parse_later(text: &str) -> Result<Moment, String> {
-    parse_delay(text).map(Moment::After)
+    parse_duration(text).map(Moment::After)
 }
 
 pub(super) fn parse_moment(text: &str) -> Result<Moment, String> {
@@ -160,7 +158,7 @@ pub(super) fn parse_past(text: &str) -> Result<Moment, String> {
 /// A time, or a sign and how far that is from now.
 fn signed_moment(text: &str, sign: char, from_now: fn(Duration) -> Moment) -> Result<Moment, String> {
     if let Some(length) = text.strip_prefix(sign) {
-        return parse_delay(length).map(from_now);
+        return parse_duration(length).map(from_now);
     }
     let form = format!(
         "a time is written as 17:30, noon, tomorrow, 'tomorrow 9:00', '2026-12-31 23:59', \
@@ -183,18 +181,6 @@ fn signed_moment(text: &str, sign: char, from_now: fn(Duration) -> Moment) -> Re
         true => error.to_string(),
         false => form,
     })
-}
-
-/// A duration that may begin with days of 24 hours: `1d1h`, `2d`.
-fn parse_delay(text: &str) -> Result<Duration, String> {
-    let Some((days, rest)) = text.split_once('d') else { return parse_duration(text) };
-    let are_digits = !days.is_empty() && days.bytes().all(|byte| byte.is_ascii_digit());
-    let Some(seconds) = are_digits.then(|| days.parse::<u64>().ok()?.checked_mul(DAY_SECONDS)).flatten()
-    else {
-        return parse_duration(text);
-    };
-    let rest = if rest.is_empty() { Duration::ZERO } else { parse_duration(rest)? };
-    rest.checked_add(Duration::from_secs(seconds)).ok_or_else(|| "that is too far away".to_owned())
 }
 
 /// A time of day, also by the words of at(1), and with an hour of one digit.
@@ -224,9 +210,7 @@ pub(super) fn parse_state(text: &str) -> Result<RunState, String> {
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
-    let form = "a duration is written as 500ms, 10s or 2m";
-    let duration: SignedDuration = text.parse().map_err(|_| form.to_owned())?;
-    Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
+    read_duration(text).ok_or_else(|| "a duration is written as 500ms, 10s, 2m or 1d12h".to_owned())
 }
 
 #[cfg(test)]
@@ -319,6 +303,7 @@ mod tests {
     fn a_named_duration_has_a_name_and_a_unit_and_a_limit() {
         let parsed = parse_named_duration("12:a=b=1m30s").unwrap();
         assert_eq!((parsed.name.as_str(), parsed.duration.as_secs()), ("12:a=b", 90));
+        assert_eq!(parse_named_duration("a=1d").unwrap().duration.as_secs(), 86_400);
         for bad in ["", "10s", "=10s", "a=", "a=10", "a=-1s", "a=8785h"] {
             assert!(parse_named_duration(bad).is_err(), "{bad}");
         }

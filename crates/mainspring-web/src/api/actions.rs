@@ -14,9 +14,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use mainspring_cron::TimeText;
-use mainspring_job::{RunKey, RunState};
+use mainspring_job::{RunKey, RunState, read_duration};
 use mainspring_server::protocol::{PauseWire, Request, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -177,8 +177,8 @@ pub(super) fn moment_of(
                 .map_err(|error| wrong(&format!("`at` must be a time in RFC 3339: {error}")))?,
         ),
         (None, Some(span)) => {
-            let span: SignedDuration =
-                span.parse().map_err(|_| wrong("`in` must be a duration such as 90s or 1h30m"))?;
+            let span =
+                read_duration(span).ok_or_else(|| wrong("`in` must be a duration such as 90s or 1h30m"))?;
             Some(now.checked_add(span).map_err(|_| wrong("`in` is too far away"))?)
         }
         (None, None) => None,
