@@ -138,10 +138,9 @@ impl Note {
                 self.max_runs = Some(count.ok_or_else(|| number("a number from 1"))?);
             }
             _ => {
-                self.policies.set(key, value).map_err(|error| {
-                    let at = value.find(&error.found).map_or(whole.clone(), |at| at..at + error.found.len());
-                    Fault::new(at, error.to_string())
-                })?;
+                self.policies
+                    .set(key, value)
+                    .map_err(|error| Fault::new(error.place_in(value).unwrap_or(whole), error.to_string()))?;
             }
         }
         Ok(())

@@ -33,7 +33,7 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Policies
     for (key, name) in Policies::KEYS.iter().zip(names()) {
         let Some(value) = fields.get(name) else { continue };
         let Some(text) = policy_text(key, value, faults) else { continue };
-        set(&mut policies, key, &text, &mut |error| place(error, value, faults));
+        set(&mut policies, key, &text, &mut |error| place(error, key.first, value, faults));
     }
     policies
 }
@@ -44,10 +44,11 @@ fn set(policies: &mut Policies, key: &PolicyKey, text: &str, wrong: &mut dyn FnM
     let usual_head = key.first.and(key.default.split(',').next());
     let mut words: Vec<&str> = text.split(',').collect();
     for _ in 0..=words.len() {
-        let Err(error) = policies.set(key.name, &words.join(",")) else { return };
+        let text = words.join(",");
+        let Err(error) = policies.set(key.name, &text) else { return };
         wrong(&error);
-        let is_wrong = |word: &&str| *word == error.found || word.split('=').any(|part| part == error.found);
-        match (words.iter().position(is_wrong), usual_head) {
+        let index = error.place_in(&text).map(|place| text[..place.start].matches(',').count());
+        match (index, usual_head) {
             (Some(0), Some(usual)) if words[0] != usual => words[0] = usual,
             (Some(index), _) if 1 < words.len() => drop(words.remove(index)),
             _ => return,
@@ -103,16 +104,18 @@ fn part_text(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<St
 }
 
 /// A fault under the words that are wrong, if they are to be found, or else under the whole value.
-fn place(error: &PolicyError, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) {
+fn place(error: &PolicyError, head: Option<&str>, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) {
     let message = error.to_string();
     match value.get_ref() {
         DeValue::String(text) => {
-            let at = text.find(&error.found).map_or(0..text.len(), |at| at..at + error.found.len());
+            let at = error.place_in(text).unwrap_or(0..text.len());
             faults.push_inside(&Text { value: text, span: value.span() }, Fault::new(at, message));
         }
         DeValue::Table(table) => {
             let is_wrong = |text: &str| text == error.found;
-            let wrong = table.iter().find_map(|(name, part)| match part.get_ref() {
+            // Another part may have the same value.
+            let named = error.part().or(head).and_then(|part| table.get_key_value(part));
+            let wrong = named.into_iter().chain(table.iter()).find_map(|(name, part)| match part.get_ref() {
                 _ if is_wrong(name.get_ref()) => Some(name.span()),
                 DeValue::String(text) if is_wrong(text) => Some(part.span()),
                 DeValue::Integer(number) if is_wrong(number.as_str()) => Some(part.span()),
