@@ -216,7 +216,9 @@ impl Reader<'_> {
             let stretch = |first: u16, last: u16| {
                 if first == last { first.to_string() } else { format!("{first}-{last}") }
             };
-            format!("{},{}", stretch(first, *star.end()), stretch(*star.start(), last))
+            let rest = stretch(*star.start(), last);
+            // Only Sunday as 7 is behind the last value, and it is the first.
+            if *star.end() < first { rest } else { format!("{},{rest}", stretch(first, *star.end())) }
         };
         let message = format!("the range `{}` runs backwards: expected the smaller value first", body.text);
         Err(ParseError::new(body.span(), message).with_hint(hint))

@@ -6,7 +6,7 @@ use crate::random::Random;
 use crate::replay;
 
 /// Text, the characters to blame, the message, the hint.
-const ERRORS: [(&str, &str, &str, Option<&str>); 31] = [
+const ERRORS: [(&str, &str, &str, Option<&str>); 32] = [
     ("60 0 * * *", "60", "60 is outside of the minute field: expected 0 to 59", Some("0")),
     ("0 24 * * *", "24", "24 is outside of the hour field: expected 0 to 23", Some("0")),
     ("0 0 0 * *", "0", "0 is outside of the day of the month field: expected 1 to 31", Some("1")),
@@ -36,6 +36,7 @@ const ERRORS: [(&str, &str, &str, Option<&str>); 31] = [
         "the range `22-5` runs backwards: expected the smaller value first",
         Some("22-23,0-5"),
     ),
+    ("0 0 * * 7-1", "7-1", "the range `7-1` runs backwards: expected the smaller value first", Some("0-1")),
     (
         "0 0 0 * * * 2030-2024",
         "2030-2024",
