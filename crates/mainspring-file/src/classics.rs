@@ -5,6 +5,8 @@
 //! | `PATH=$PATH:/opt/bin` | a longer path | the text `$PATH:/opt/bin` |
 //! | `FOO=bar # comment` | `bar` | the text `bar # comment` |
 //! | `HOME=~backup` | a home directory | the text `~backup` |
+//! | `MAILTO=Ops <a@b>` | a mail to `a@b` | no address, so that no mail is sent |
+//! | `HOME=srv`, `SHELL=""` | a folder, the usual shell | no place where a run can start, no program |
 //! | `RANDOM_DELAY=5` | a delay, as cronie has it | a variable like any other |
 //! | `cmd >/dev/null 2&1` | errors go along | the command with the argument `2` in the background, then `1` |
 //! | `[[ -f x ]] && cmd` | bash | a command `[[` that /bin/sh does not have |
@@ -14,12 +16,13 @@
 //!
 //! Cost: a few searches in each line.
 //!
-//! Does not parse the language of the shell: a text inside of quotes may be taken for a command, so that all
-//! of these are warnings.
+//! Does not parse the language of the shell, but for quotes: what is of bash is not looked for inside of
+//! them, because another shell may get it. All of these are warnings.
 
 use std::ops::Range;
 
 use crate::crontab::environment::Setting;
+use crate::hook::addresses_of;
 use crate::problem::Fault;
 
 /// A mistake in a setting: its place in the line, message and hint are made from what is found.
@@ -53,6 +56,27 @@ const OF_SETTINGS: &[OfSetting] = &[
         finds: |setting| setting.value.starts_with('~').then_some(0..1),
         message: "a crontab expands no `~`: the value has it",
         hint: "write the whole path",
+    },
+    OfSetting {
+        finds: |setting| {
+            let is_wrong = setting.name == "MAILTO" && !setting.value.is_empty();
+            (is_wrong && addresses_of(&setting.value).is_err()).then_some(0..setting.value.len())
+        },
+        message: "this is no address, and no mail is sent",
+        hint: "write a@example.com,b@example.com, without names and blanks",
+    },
+    OfSetting {
+        finds: |setting| {
+            let is_wrong = setting.name == "HOME" && !setting.value.starts_with(['/', '~']);
+            is_wrong.then_some(0..setting.value.len())
+        },
+        message: "the commands below start in this folder, and it is no whole path",
+        hint: "write the whole path, or leave the setting out for the home of the user",
+    },
+    OfSetting {
+        finds: |setting| (setting.name == "SHELL" && setting.value.is_empty()).then_some(0..0),
+        message: "this runs the commands below, and it is no program",
+        hint: "leave the setting out for /bin/sh",
     },
     OfSetting {
         finds: |setting| {
@@ -138,11 +162,33 @@ pub fn of_setting(setting: &Setting, text: &str) -> Vec<Fault> {
 /// What is doubtful about a command that `shell` runs; places are bytes of the command.
 pub fn of_command(command: &str, shell: Option<&str>) -> Vec<Fault> {
     let is_sh = shell.is_none_or(|shell| shell.rsplit('/').next() == Some("sh"));
+    let bare = without_quoted(command);
     let fault = |mistake: &OfCommand| {
-        let found = (mistake.finds)(command).filter(|_| is_sh || !mistake.is_of_sh)?;
+        let text = if mistake.is_of_sh { &bare } else { command };
+        let found = (mistake.finds)(text).filter(|_| is_sh || !mistake.is_of_sh)?;
         Some(Fault::new(found, mistake.message).with_hint(mistake.hint))
     };
     OF_COMMANDS.iter().filter_map(fault).collect()
+}
+
+/// A command with a filler for what is quoted, of the same length.
+fn without_quoted(command: &str) -> String {
+    let (mut quote, mut is_escaped) = (None, false);
+    let mut bare = String::with_capacity(command.len());
+    for c in command.chars() {
+        let is_quoted = is_escaped || quote.is_some();
+        match (quote, c) {
+            _ if is_escaped => is_escaped = false,
+            (None | Some('"'), '\\') => is_escaped = true,
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+        let filler = || "_".repeat(c.len_utf8());
+        bare += &if is_quoted { filler() } else { c.to_string() };
+    }
+    debug_assert_eq!(bare.len(), command.len(), "places are those of the command");
+    bare
 }
 
 /// Where a word stands that begins a command of the shell.
@@ -174,6 +220,15 @@ mod tests {
         assert_eq!(settings("FOO = bar # comment"), ["# comment"]);
         assert_eq!(settings("HOME=~backup"), ["~"]);
         assert_eq!(settings("RANDOM_DELAY=45"), ["45"]);
+        assert_eq!(settings("MAILTO=a@x.de b@x.de"), ["a@x.de b@x.de"]);
+        assert_eq!(settings("MAILTO=Ops <a@x.de>"), ["Ops <a@x.de>"]);
+        assert_eq!(settings("HOME=plain"), ["plain"]);
+        for empty in ["HOME=\"\"", "SHELL=\"\""] {
+            assert_eq!(settings(empty), [""], "{empty}");
+        }
+        for right in ["MAILTO=a@x.de, b@x.de", "HOME=/srv", "SHELL=/bin/bash"] {
+            assert_eq!(settings(right), [""; 0], "{right}");
+        }
         for right in ["PATH=/usr/bin:/bin", "PRICE=5$", "COLOUR=#fff", "A=b#c", "MAILTO=\"\"", "PAT=a$|b"] {
             assert_eq!(settings(right), [""; 0], "{right}");
         }
@@ -192,14 +247,22 @@ mod tests {
             ("if [[ -f /x ]]; then backup; fi", "[["),
             ("diff <(a) <(b)", "<("),
             ("backup &>/dev/null", "&>"),
+            ("bash -c 'a &> b' \\' &>c", "&>"),
         ] {
             assert_eq!(found(command, None), [place], "{command}");
             let is_for_each = ["2&1", "-q"].contains(&place);
             assert_eq!(found(command, Some("/bin/bash")).is_empty(), !is_for_each, "{command}");
         }
-        for right in
-            ["backup >/dev/null 2>&1", "a 12&1", "[ -f /x ] && a", "open-source x", "echo source", "a >>&b"]
-        {
+        for right in [
+            "bash -c '[[ -f x ]] && y &> z'",
+            "bash -c \"diff <(a) <(b)\"",
+            "backup >/dev/null 2>&1",
+            "a 12&1",
+            "[ -f /x ] && a",
+            "open-source x",
+            "echo source",
+            "a >>&b",
+        ] {
             assert_eq!(found(right, None), [""; 0], "{right}");
         }
     }

@@ -111,7 +111,7 @@ fn user_of(placed: &PlacedEntry, habits: &Habits) -> Option<String> {
 fn hook(placed: &PlacedEntry, habits: &Habits) -> JobHook {
     let setting = |name: &str| placed.environment.value(name).filter(|value| !value.is_empty());
     let usual = JobHook::default();
-    // What is no address is warned of elsewhere, and cron would send no mail either.
+    // What is no address is warned of at its line: see `classics`.
     let user = user_of(placed, habits);
     let mail_output = match placed.environment.value("MAILTO") {
         None => user.iter().filter(|_| habits.are_crons).cloned().collect(),
