@@ -13,7 +13,7 @@
 //!
 //! Does not know what a cell means, but for the states that have a colour.
 
-use mainspring_file::plain::is_plain;
+use mainspring_file::plain;
 
 use crate::terminal::{Screen, Tone, columns};
 
@@ -160,7 +160,7 @@ fn fit(header: &[Column], mut is_shown: Vec<bool>, widths: &mut [usize], width: 
 
 /// A cell in plain characters without tabs and line ends.
 fn on_one_line(cell: &str) -> String {
-    cell.chars().map(|c| if c != '\t' && is_plain(c) { c } else { ' ' }).collect()
+    plain::line(&cell.replace(['\t', '\n', '\r'], " ")).into_owned()
 }
 
 /// A cell cut to its column.
@@ -234,8 +234,8 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_stay_out_of_the_terminal() {
+    fn control_characters_are_shown_as_elsewhere_and_line_ends_are_blanks() {
         let rows = [row(["a\u{1b}[2J\nb\u{202e}", "", "", ""])];
-        assert!(table(&COLUMNS, &rows, plain(80)).ends_with("\na [2J b\n"));
+        assert!(table(&COLUMNS, &rows, plain(80)).ends_with("\na\\u{1b}[2J b\\u{202e}\n"));
     }
 }

@@ -53,7 +53,7 @@ fn every_size_is_filled_and_nothing_is_obeyed_by_the_terminal() {
         lines[0].starts_with("mainspring  running: 3 jobs") && lines[0].ends_with("12:00:00"),
         "{lines:#?}"
     );
-    assert!(lines[3].starts_with("\u{1b}[7mbackup    active"), "{lines:#?}");
+    assert!(lines[3].starts_with("\u{1b}[7mbackup         active"), "{lines:#?}");
 }
 
 #[test]
