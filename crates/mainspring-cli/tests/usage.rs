@@ -58,6 +58,20 @@ fn mistakes_on_the_command_line_end_with_2() {
 }
 
 #[test]
+fn an_option_that_would_be_ignored_is_refused() {
+    let given: [&[&str]; 4] = [
+        &["crontab", "-n", "-r", "--root", "/nonexistent/cron"],
+        &["at", "+10m", "--body", "x", "--", "true"],
+        &["at", "+10m", "--body", "x"],
+        &["list", "--token-file", "token", "--data", "/nonexistent/mainspring"],
+    ];
+    for args in given {
+        let ended = mainspring(args);
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn what_a_server_does_in_a_pool_needs_a_database() {
     for option in ["--no-work", "--no-plan", "--label=gpu"] {
         let ended = mainspring(&["serve", "--data", "/nonexistent/mainspring", option]);

@@ -62,7 +62,7 @@ pub struct AtArgs {
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub webhook: Option<String>,
     /// What the request says
-    #[arg(long, value_name = "TEXT", requires = "webhook")]
+    #[arg(long, value_name = "TEXT", requires = "webhook", conflicts_with = "command")]
     pub body: Option<String>,
     /// The command and its arguments [default: a script for /bin/sh on standard input]
     #[arg(last = true, value_name = "COMMAND")]

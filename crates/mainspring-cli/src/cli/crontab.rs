@@ -41,7 +41,7 @@ pub struct CrontabArgs {
     #[arg(short = 'i', long, requires = "remove")]
     pub ask: bool,
     /// Checks FILE only
-    #[arg(short = 'n', long, requires = "file")]
+    #[arg(short = 'n', long, requires = "file", conflicts_with_all = ["edit", "list", "remove"])]
     pub dry_run: bool,
     /// Whose it is, for root [default: yours]
     #[arg(short = 'u', long, value_name = "USER")]

@@ -53,7 +53,7 @@ pub struct ServerArgs {
     #[arg(long, value_name = "URL", value_parser = parse_url, requires = "token_file", conflicts_with = "data")]
     pub url: Option<String>,
     /// The file with the token for it, which `mainspring token add` has printed there
-    #[arg(long, value_name = "FILE", requires = "url")]
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with = "data")]
     pub token_file: Option<PathBuf>,
 }
 
