@@ -132,7 +132,7 @@ pub enum Command {
     #[command(after_help = help_server::with_codes(help_server::HEALTH, help_server::ASKING))]
     Health(AskArgs),
     /// Shows every problem and warning in job files and crontabs, and runs nothing
-    #[command(after_help = format!("{CHECK}\n\n{EXIT_CODES}"))]
+    #[command(after_help = help_server::with_codes(CHECK, help_server::OF_CHECK))]
     Check(CheckArgs),
     /// Writes a job file out of crontabs, timers of systemd, CronJobs of Kubernetes and other tables
     #[command(after_help = format!("{IMPORT}\n\n{EXIT_CODES}"))]
@@ -141,7 +141,7 @@ pub enum Command {
     #[command(after_help = help_server::with_codes(CRONTAB, help_server::OF_CRONTAB))]
     Crontab(crontab::CrontabArgs),
     /// Prints the next times of a cron expression
-    #[command(after_help = format!("{NEXT}\n\n{EXIT_CODES}"))]
+    #[command(after_help = help_server::with_codes(NEXT, help_server::OF_NEXT))]
     Next(NextArgs),
     /// Says in English what an expression means
     #[command(after_help = format!("{EXPLAIN}\n\n{EXIT_CODES}"))]

@@ -44,6 +44,8 @@ fn a_help_lists_the_codes_of_its_own_command_alone() {
     assert_eq!(codes("show"), ["0", "1", "2", "3", "4", "7", "75"]);
     assert_eq!(codes("run"), ["0", "1", "2", "3", "4", "7", "75", "124"]);
     assert_eq!(codes("serve"), ["0", "1", "2", "5", "6", "7", "75"]);
+    assert_eq!(codes("check"), ["0", "1", "2", "6", "7"]);
+    assert_eq!(codes("next"), ["0", "1", "2", "3", "4", "6", "7", "75"]);
     assert_eq!(codes("apply"), ["0", "1", "2", "3", "5", "6", "7", "75"]);
 }
 

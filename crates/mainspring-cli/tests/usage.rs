@@ -1,7 +1,9 @@
 //! Help, version, times and mistakes on the command line.
 
+use std::fs;
+
 use crate::program::mainspring;
-use crate::test_server::{IDLE, TestServer};
+use crate::test_server::{IDLE, TestServer, folder};
 
 #[test]
 fn help_names_the_commands_the_exit_codes_and_examples() {
@@ -91,4 +93,18 @@ fn what_ran_just_now_is_since_an_hour_ago() {
     served.says(&["audit", "--since", "-1h"], 0, "idle");
     served.says(&["backfill", "idle", "-2h", "-1h", "--yes"], 0, "");
     served.stop();
+}
+
+#[test]
+fn each_command_has_a_page_and_those_below_it_too() {
+    let folder = folder("man");
+    let ended = mainspring(&["man", folder.to_str().unwrap()]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    for name in
+        ["mainspring", "mainspring-list", "mainspring-dead", "mainspring-dead-list", "mainspring-token-add"]
+    {
+        let page = fs::read_to_string(folder.join(format!("{name}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+    }
+    let _ = fs::remove_dir_all(&folder);
 }

@@ -3,7 +3,7 @@
 //! | code | name | means |
 //! |---|---|---|
 //! | 0 | [`Exit::Ok`] | done; for `serve`: ended in order after a signal; for `run --wait`: the run succeeded |
-//! | 1 | [`Exit::Failed`] | unreadable file, closed output, a limit cut the output short; for `run --wait`: the run failed |
+//! | 1 | [`Exit::Failed`] | unreadable file, output that cannot be written, a limit cut the output short; for `serve`: the reader of its log has gone, which ends no other command; for `run --wait`: the run failed |
 //! | 2 | [`Exit::Usage`] | the command line was not understood |
 //! | 3 | [`Exit::Unreachable`] | no server answers at the data directory |
 //! | 4 | [`Exit::NotFound`] | there is no such job or run |

@@ -14,7 +14,7 @@ const EXIT_CODES: [(u8, &str); 10] = [
     (3, "no server answers at the data directory"),
     (4, "there is no such job or run"),
     (5, "a name or key is taken, or the data directory is in use"),
-    (6, "a file has a problem"),
+    (6, "a file or an expression has a problem; for check --strict: or a warning"),
     (7, "a permission is missing, or a file is not safe to run"),
     (75, "not now: the server is full or still starting; try again later"),
     (124, "run --wait: the run took longer than its timeout"),
@@ -33,6 +33,10 @@ pub(super) const TAKING: &[u8] = &[0, 1, 2, 3, 5, 7, 75];
 pub(super) const NAMING_AND_TAKING: &[u8] = &[0, 1, 2, 3, 4, 5, 7, 75];
 
 pub(super) const OF_SERVE: &[u8] = &[0, 1, 2, 5, 6, 7, 75];
+
+pub(super) const OF_CHECK: &[u8] = &[0, 1, 2, 6, 7];
+
+pub(super) const OF_NEXT: &[u8] = &[0, 1, 2, 3, 4, 6, 7, 75];
 
 pub(super) const OF_RUN: &[u8] = &[0, 1, 2, 3, 4, 7, 75, 124];
 
@@ -60,6 +64,8 @@ const _: () = assert!(are_told(NAMING));
 const _: () = assert!(are_told(TAKING));
 const _: () = assert!(are_told(NAMING_AND_TAKING));
 const _: () = assert!(are_told(OF_SERVE));
+const _: () = assert!(are_told(OF_CHECK));
+const _: () = assert!(are_told(OF_NEXT));
 const _: () = assert!(are_told(OF_RUN));
 const _: () = assert!(are_told(OF_CRONTAB));
 const _: () = assert!(are_told(OF_APPLY));

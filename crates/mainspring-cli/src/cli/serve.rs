@@ -74,7 +74,7 @@ impl ServerArgs {
 pub struct AskArgs {
     #[command(flatten)]
     pub server: ServerArgs,
-    /// Prints JSON: one document
+    /// Prints JSON: one document, and of `logs` one a line
     #[arg(long)]
     pub json: bool,
     /// Shows times in UTC instead of the system's zone

@@ -45,12 +45,18 @@ pub(super) fn man(args: &ManArgs) -> Result<Exit, Error> {
     };
     let failed = |source| Error::Data { path: directory.clone(), source };
     fs::create_dir_all(directory).map_err(failed)?;
-    for sub in command.get_subcommands() {
-        let name: &'static str = Box::leak(format!("{PROGRAM}-{}", sub.get_name()).into_boxed_str());
-        put(&directory.join(format!("{name}.1")), &page(sub.clone().name(name))?).map_err(failed)?;
-    }
-    put(&directory.join(format!("{PROGRAM}.1")), &page(command.clone())?).map_err(failed)?;
+    put_pages(directory, PROGRAM, &command)?;
     Ok(Exit::Ok)
+}
+
+/// Puts the page of a command there, and of each below it: `dead` names that of `dead list`.
+fn put_pages(directory: &Path, name: &str, command: &Command) -> Result<(), Error> {
+    for sub in command.get_subcommands() {
+        put_pages(directory, &format!("{name}-{}", sub.get_name()), sub)?;
+    }
+    let named = command.clone().name(&*name.to_owned().leak());
+    let failed = |source| Error::Data { path: directory.to_owned(), source };
+    put(&directory.join(format!("{name}.1")), &page(named)?).map_err(failed)
 }
 
 /// Puts a file in the place of what is there. A link is replaced and not followed: the directory may be

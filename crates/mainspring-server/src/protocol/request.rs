@@ -123,7 +123,7 @@ pub const EXAMPLES: &[&str] = &[
     r#"{"command":"resume","job":null}"#,
     r#"{"command":"cancel","of":"backup@2026-11-21T03:00:00Z"}"#,
     r#"{"command":"backfill","job":"backup","from":"2026-11-20T00:00:00Z","to":"2026-11-21T00:00:00Z","preview":false}"#,
-    r#"{"command":"rewind","job":"backup","preview":true}"#,
+    r#"{"command":"rewind","job":"backup","preview":false}"#,
     r#"{"command":"dead_retry","run":"backup@2026-11-21T03:00:00Z"}"#,
     r#"{"command":"dead_drop","run":"backup@2026-11-21T03:00:00Z"}"#,
     r#"{"command":"apply","files":[{"name":"jobs.toml","text":"","system":false}],"prune":false,"preview":false}"#,
