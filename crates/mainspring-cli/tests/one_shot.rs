@@ -4,7 +4,7 @@ use mainspring_web::scope::Scope;
 
 use crate::program::mainspring;
 use crate::site::Site;
-use crate::test_server::IDLE;
+use crate::test_server::{IDLE, TestServer};
 
 #[test]
 fn a_one_shot_job_tells_why_it_waits_and_then_how_it_ended() {
@@ -48,4 +48,17 @@ fn a_one_shot_job_tells_why_it_waits_and_then_how_it_ended() {
     let shown = mainspring(&["show", "last", "--data", &data]);
     assert!(shown.stdout.contains("does not run  everything is paused"), "{}", shown.stdout);
     assert!(!shown.stdout.contains("batch b"), "no server looks: {}", shown.stdout);
+}
+
+#[test]
+fn what_is_asked_of_a_one_shot_job_as_of_a_job_is_told_of_cancel() {
+    let served = TestServer::start("at-no-job", IDLE);
+    served.says(&["at", "+1h", "--name", "p1", "--", "true"], 0, "p1 is due");
+    for command in ["run", "pause", "resume", "remove"] {
+        served.says(&[command, "p1"], 4, "`p1` came by `at`, and `mainspring cancel p1` ends it");
+        served.says(&[command, "p2"], 4, "there is no ");
+    }
+    served.says(&["cancel", "p1"], 0, "");
+    served.says(&["history", "--cause", "x"], 2, "there is no cause `x`: expected trigger, ");
+    served.stop();
 }

@@ -67,6 +67,12 @@ impl DataDirectory {
         &self.directory
     }
 
+    /// The directory for people: as it was given it means another one wherever it is read.
+    pub fn shown(&self) -> String {
+        let path = std::path::absolute(&self.directory).unwrap_or_else(|_| self.directory.clone());
+        path.display().to_string()
+    }
+
     /// The store's file.
     pub fn store(&self) -> PathBuf {
         self.directory.join("mainspring.db")
@@ -132,5 +138,11 @@ mod tests {
         assert_eq!(fs::metadata(data.directory()).unwrap().mode() & 0o777, 0o700);
         fs::set_permissions(data.directory(), Permissions::from_mode(0o777)).unwrap();
         assert!(matches!(data.make(), Err(Error::Data { .. })));
+    }
+
+    #[test]
+    fn a_relative_directory_is_shown_whole() {
+        let shown = DataDirectory::find(Some(Path::new("d1"))).shown();
+        assert_eq!(shown, env::current_dir().unwrap().join("d1").display().to_string());
     }
 }

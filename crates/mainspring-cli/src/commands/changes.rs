@@ -56,7 +56,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     }
     let due = run_due(args)?.map(|due| due.to_string());
     let (job, key) = (args.job.clone(), args.key.clone());
-    let first = client.ask(Request::Run { job, wait: args.wait, due, key })?;
+    let first = ask_of_job(&mut client, &args.job, Request::Run { job, wait: args.wait, due, key })?;
     if !args.wait || matches!(first, Response::Duplicate { .. }) {
         return show(&args.ask, &first);
     }
@@ -71,6 +71,29 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
         exit = if exit == Exit::Ok { next } else { exit };
     }
     Ok(exit)
+}
+
+/// Asks for something of a job. What came by `at` is no job, and the message says what there is for it.
+fn ask_of_job(client: &mut Client, job: &str, request: Request) -> Result<Response, Error> {
+    match client.ask(request) {
+        Err(Error::Refused(mut refusal)) if refusal.kind == ErrorKind::NotFound => {
+            if let Ok(Response::Once(_)) = client.ask(Request::Show { job: job.to_owned() }) {
+                refusal.message += &format!(": `{job}` came by `at`, and `mainspring cancel {job}` ends it");
+            }
+            Err(Error::Refused(refusal))
+        }
+        answer => answer,
+    }
+}
+
+/// The same, and shows the answer. `None` is every job.
+fn change(args: &AskArgs, job: Option<&str>, request: Request) -> Result<Exit, Error> {
+    let mut client = Client::connect(&args.server.address())?;
+    let answer = match job {
+        Some(job) => ask_of_job(&mut client, job, request)?,
+        None => client.ask(request)?,
+    };
+    show(args, &answer)
 }
 
 /// Shows the end of a run. Returns how the command ends.
@@ -200,11 +223,11 @@ pub(super) fn pause(args: &PauseArgs) -> Result<Exit, Error> {
     let until = args.until.as_ref().map(|until| until.resolve(Moment::now().wall, &zone)).transpose();
     let until = until.map_err(|error| beyond(&error))?.map(|until| until.to_string());
     let (job, note) = (args.scope.job.clone(), args.note.clone());
-    ask(&args.scope.ask, Request::Pause(PauseWire { job, until, note }))
+    change(&args.scope.ask, args.scope.job.as_deref(), Request::Pause(PauseWire { job, until, note }))
 }
 
 pub(super) fn resume(args: &ScopeArgs) -> Result<Exit, Error> {
-    ask(&args.ask, Request::Resume { job: args.job.clone() })
+    change(&args.ask, args.job.as_deref(), Request::Resume { job: args.job.clone() })
 }
 
 pub(super) fn cancel(args: &CancelArgs) -> Result<Exit, Error> {
@@ -212,7 +235,8 @@ pub(super) fn cancel(args: &CancelArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn remove(args: &RemoveArgs) -> Result<Exit, Error> {
-    ask(&args.ask, Request::Remove { job: args.job.clone(), drop_history: args.drop_history })
+    let request = Request::Remove { job: args.job.clone(), drop_history: args.drop_history };
+    change(&args.ask, Some(&args.job), request)
 }
 
 pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {

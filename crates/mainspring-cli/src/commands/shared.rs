@@ -110,7 +110,7 @@ pub(super) fn serve(
 ) -> Result<Exit, Error> {
     let directory = take(data).map_err(Error::Directory)?;
     let PoolPart { execution, labels, plans, stopping } = part;
-    let mut candidate = Candidate::open(location, data.directory().display().to_string(), data)?;
+    let mut candidate = Candidate::open(location, data.shown(), data)?;
     if !plans {
         candidate.never_plans();
     }

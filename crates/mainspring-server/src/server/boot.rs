@@ -248,10 +248,7 @@ impl Server {
 
     fn say_hello(&mut self, job_count: usize, now: Moment) {
         let (version, jobs) = (env!("CARGO_PKG_VERSION"), counted(job_count, "job"));
-        // As it was given it means another folder wherever it is read.
-        let data = std::path::absolute(self.data.directory());
-        let data = data.unwrap_or_else(|_| self.data.directory().to_owned());
-        let data = data.display();
+        let data = self.data.shown();
         let text = match self.keeping {
             Keeping::OnDisk => format!("mainspring {version}: {jobs}, data in {data}"),
             Keeping::InMemory => {

@@ -34,7 +34,7 @@ impl Server {
         let status = StatusWire {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
-            data: self.data.directory().display().to_string(),
+            data: self.data.shown(),
             started: self.began.wall,
             state: if self.phase == Phase::Running { "running" } else { STOPPING }.to_owned(),
             quarantined: planner.quarantined().count() as u64,

@@ -58,10 +58,16 @@ pub(super) fn history_query(
     wire: &HistoryWire,
     members: Vec<JobName>,
 ) -> Result<mainspring_job::Query, ErrorWire> {
-    let state =
-        |name: &String| RunState::from_name(name).ok_or_else(|| usage(format!("there is no state `{name}`")));
-    let cause =
-        |name: &str| Cause::from_name(name).ok_or_else(|| usage(format!("there is no cause `{name}`")));
+    let none =
+        |what: &str, known: &[&str]| usage(format!("there is no {what}: expected {}", known.join(", ")));
+    let state = |name: &String| {
+        RunState::from_name(name)
+            .ok_or_else(|| none(&format!("state `{name}`"), &RunState::ALL.map(RunState::name)))
+    };
+    let cause = |name: &str| {
+        let known = Cause::ALL.map(Cause::name).into_iter().chain([NOTIFY_CAUSE, ALL_CAUSES]);
+        Cause::from_name(name).ok_or_else(|| none(&format!("cause `{name}`"), &known.collect::<Vec<_>>()))
+    };
     let no_run = |text: &str| usage(format!("`{text}` is no run"));
     let mut query = mainspring_job::Query::new(wire.limit.clamp(1, MAX_ROWS));
     query.job = wire.job.as_deref().map(job_name).transpose()?;

@@ -148,7 +148,7 @@ impl ReadOnlyBackend<'_> {
         if known.version.is_empty() {
             // No server has planned here.
             known.version = env!("CARGO_PKG_VERSION").to_owned();
-            known.data = self.data.directory().display().to_string();
+            known.data = self.data.shown();
             (known.pid, known.started) = (std::process::id(), self.began);
             (known.state, known.is_kept) = ("running".to_owned(), true);
         }
