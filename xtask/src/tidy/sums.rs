@@ -75,7 +75,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-embed"], lines: 4_518, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back, outages that are clipped and joined.
-    Row { crates: &["mainspring-cli"], lines: 6_855, house: 5_600, later: 250 },
+    Row { crates: &["mainspring-cli"], lines: 6_858, house: 5_600, later: 250 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
     Row { crates: &["mainspring-lab", "xtask"], lines: 10_592, house: 7_000, later: 1_224 },
 ];

@@ -33,7 +33,10 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
         (_, Ok(name)) if !args.files.is_empty() => return of_job(&name, args),
         (Ok(expression), _) => expression,
         // A word that is no expression is the name of a job.
-        (Err(_), Ok(name)) if args.expression.dialect == Language::Cron => return of_job(&name, args),
+        (Err(fault), Ok(name)) if args.expression.dialect == Language::Cron => {
+            let hint = fault.hint.map(|hint| format!("{PROGRAM}: `{name}` is no expression: {hint}\n"));
+            return of_job(&name, args).inspect_err(|_| hint.iter().for_each(|hint| say(hint)));
+        }
         (Err(fault), _) => return refuse(&args.expression, fault),
     };
     let request = ExpressionRequest::new(expression, &args.zone);
