@@ -12,7 +12,6 @@ import { absent, dim, h } from "./dom.js";
 import { filterOf, number, serverOf, tone, word } from "./format.js";
 import {
   CODE,
-  JOB,
   JOBS,
   JOB_ACTIONS,
   PAGE_ROWS,
@@ -286,12 +285,12 @@ const MAX_DEAD = 1_000;
 
 /** Runs with the same job and the same last line, the largest group first. @param {Run[]} runs */
 export function grouped(runs) {
-  /** @type {Map<string, {key: string, job: string, line: string, runs: Run[]}>} */
+  /** @type {Map<string, {key: string, job: string, line: string, latest: Run, runs: Run[]}>} */
   const groups = new Map();
   for (const run of runs) {
     const line = run.last_line ?? run.outcome ?? run.reason;
     const key = `${run.job} ${line}`;
-    const group = groups.get(key) ?? { key, job: run.job, line, runs: [] };
+    const group = groups.get(key) ?? { key, job: run.job, line, latest: run, runs: [] };
     group.runs.push(run);
     groups.set(key, group);
   }
@@ -326,9 +325,14 @@ export const deadPage = {
             empty: "",
             of: ({ job, line }) => ({ job, filter: `${new URLSearchParams({ job, line, state: "dead" })}` }),
             columns: [
-              JOB,
+              [
+                "Job",
+                "main",
+                // Of a one-shot job there are runs alone.
+                ({ job, latest }) => (latest.cause === "once" ? runLink(latest) : jobLink(job, "a.open"))
+              ],
               ["Runs", "num", ({ runs }) => number(runs.length)],
-              ["Latest", "time", ({ runs: [latest] }) => latest?.ended && ago(latest.ended)],
+              ["Latest", "time", ({ latest }) => latest.ended && ago(latest.ended)],
               ["Last line", "wide line", ({ line }) => line],
               [
                 "Actions",
@@ -356,8 +360,9 @@ export const AUDIT = [
   [
     "What",
     "wide",
-    ({ text, run, job, note }) => [
-      run !== null || job !== null
+    ({ action, text, run, job, note }) => [
+      // What is cancelled by its name is most often a one-shot job.
+      run !== null || (job !== null && action !== "cancel")
         ? h("a.open", { href: run === null ? to("job", { job }) : to("run", { run }) }, text)
         : text,
       note !== "" && [" ", h("q", note)]

@@ -207,19 +207,22 @@ function soonTable(context, { soon, once }) {
     .filter((lane) => !lane.paused)
     .flatMap(({ job, times, count, median_ms }) => {
       const first = times.find(({ at }) => now() < Date.parse(at));
-      return first === undefined ? [] : [{ name: job, at: first.at, civil: first.civil, count, median_ms }];
+      return first === undefined ? [] : [{ job, name: job, key: job, ...first, count, median_ms }];
     });
+  // A one-shot job has no page before it has run.
   const onces = once.items
     .filter(({ due }) => due < soon.to)
-    .map(({ name, due, civil }) => ({ name, at: due, civil: civil.due, count: 1, median_ms: null }));
+    .map(({ name, id, due, civil }) => {
+      return { job: null, name, key: id, at: due, civil: civil.due, count: 1, median_ms: null };
+    });
   return table(context, {
     caption: "Jobs that are due within the hour",
     rows: [...jobs, ...onces].sort((a, b) => (a.at < b.at ? -1 : 1)).slice(0, NOW_ROWS),
-    keyOf: ({ name }) => name,
-    of: ({ name }) => ({ job: name }),
+    keyOf: ({ key }) => key,
+    of: ({ job }) => ({ job }),
     empty: "Nothing is due within the hour.",
     columns: [
-      NAME,
+      ["Job", "main", ({ job, name }) => (job === null ? name : jobLink(job, "a.open"))],
       ["Times", "num", ({ count }) => number(count)],
       ["Takes", "num", ({ median_ms }) => span(median_ms)],
       ["When", "time", ({ at, civil }) => [time(at, civil), " ", ago(at)]]

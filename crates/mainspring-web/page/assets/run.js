@@ -38,7 +38,12 @@ export const runPage = {
       about(RUNS.of(run)),
       h(
         "div.head",
-        h("h1", { tabindex: -1 }, jobLink(run.job), h("span.at", when(run, "nominal"))),
+        h(
+          "h1",
+          { tabindex: -1 },
+          run.cause === "once" ? run.job : jobLink(run.job),
+          h("span.at", when(run, "nominal"))
+        ),
         runState(run),
         may("operate") &&
           h(

@@ -376,8 +376,6 @@ export const JOBS = {
 
 /** @type {Column<{name: string}>} */
 export const NAME = ["Job", "main", ({ name }) => jobLink(name, "a.open")];
-/** @type {Column<{job: string}>} */
-export const JOB = ["Job", "main", ({ job }) => jobLink(job, "a.open")];
 /** @type {Column<Run>} */
 export const RUN_ACTIONS = ["Actions", "act", runButtons];
 /** @type {Column<Job>} */

@@ -1,0 +1,36 @@
+// What lists say: where their links lead, what their filters take, and what a row leaves out.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { settled, skip, stage } from "../browser.js";
+
+/** @import {Page} from "playwright-core" */
+
+/** The row of a table. @param {Page} page @param {string} caption @param {string} text */
+const rowOf = (page, caption, text) =>
+  page.locator(`[data-key="${caption}"] tbody tr`, { hasText: text }).first();
+
+test("a job that runs once has no link to a page of a job, which is nowhere", { skip }, () =>
+  stage({ rows: 5 }, async ({ mock, open, show }) => {
+    const dead = mock.house.runs().find(({ state }) => state === "dead");
+    assert.ok(dead);
+    Object.assign(dead, { job: "dd", cause: "once" });
+    mock.house.record("cancel", "tea");
+    const page = await open();
+    const soon = rowOf(page, "Jobs that are due within the hour", "tea");
+    assert.equal(await soon.locator("a").count(), 0);
+    assert.equal(await soon.getAttribute("data-job"), null, "and no key acts on it");
+    await show(page, "?page=dead&job=dd");
+    const link = rowOf(page, "By job and last line", "dd").locator("a");
+    assert.match((await link.getAttribute("href")) ?? "", /^\?page=run&/);
+    await link.click();
+    await page.waitForSelector("h1:has-text('dd')");
+    await settled(page);
+    assert.equal(await page.locator("h1 a").count(), 0);
+    await show(page, "?page=audit&job=tea");
+    assert.equal(
+      await rowOf(page, "What people asked for, the newest first", "cancel tea").locator("a").count(),
+      0
+    );
+  })
+);
