@@ -210,18 +210,23 @@ export const serverOf = ({ host = "server", server }) => (server ? ` at ${host} 
 export const capital = (text) =>
   text.startsWith("mainspring ") ? text : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-/** The words of a filter: `state:failing group:slow report` -> {state, group, q}. @param {string} text
+/** A part of a filter: a name with a value, which has blanks in quotes; or a word. */
+const PART = /(\w+):(?:"((?:[^"\\]|\\.)*)(?:"|$)|(\S+))|\S+/g;
+
+/** The words of a filter: `state:failing actor:"uid 0" report` -> {state, actor, q}. @param {string} text
  * @param {readonly string[]} names */
 export function filterOf(text, names) {
   /** @type {Record<string, string>} */
   const found = {};
-  const rest = text.split(/\s+/).filter((part) => {
-    const colon = part.indexOf(":");
-    const name = part.slice(0, colon);
-    if (colon < 1 || !names.includes(name) || colon === part.length - 1) return true;
-    found[name] = part.slice(colon + 1);
-    return false;
-  });
-  const q = rest.join(" ").trim();
+  const rest = [];
+  for (const [part, name = "", quoted, plain] of text.matchAll(PART)) {
+    if (names.includes(name)) found[name] = plain ?? quoted?.replace(/\\(.)/g, "$1") ?? "";
+    else rest.push(part);
+  }
+  const q = rest.join(" ");
   return q === "" ? found : { ...found, q };
 }
+
+/** A value of a filter as it is typed. @param {string} name @param {string} value */
+export const filterWord = (name, value) =>
+  `${name}:${/\s|^\x22/.test(value) ? JSON.stringify(value) : value}`;

@@ -9,7 +9,7 @@
 /** @import {Child} from "./dom.js" */
 import { get, known, may, now } from "./api.js";
 import { absent, dim, h } from "./dom.js";
-import { filterOf, number, serverOf, tone, word } from "./format.js";
+import { filterOf, filterWord, number, serverOf, tone, word } from "./format.js";
 import {
   CODE,
   JOBS,
@@ -55,7 +55,7 @@ const RUN_FILTERS = ["job", "state", "cause", "group", "since", "until", "line"]
 /** The filter of a list: one line of words.
  * @param {URLSearchParams} query @param {readonly string[]} names @param {string} hint */
 export function filter(query, names, hint) {
-  const words = names.filter((name) => query.has(name)).map((name) => `${name}:${query.get(name)}`);
+  const words = names.flatMap((name) => query.getAll(name).map((value) => filterWord(name, value)));
   return h(
     "form.filter",
     { "data-form": "filter", "data-names": names.join(" "), role: "search" },
@@ -384,7 +384,7 @@ export const auditPage = {
       a("Runs", "runs"),
       "."
     ),
-    h("div.bar", filter(context.query, ["actor", "job", "since"], "words, actor: job: since:7d")),
+    h("div.bar", filter(context.query, ["actor", "job", "since"], 'words, actor:"uid 0" job: since:7d')),
     table(context, {
       caption: "What people asked for, the newest first",
       rows: items,

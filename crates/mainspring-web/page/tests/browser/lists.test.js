@@ -10,6 +10,27 @@ import { settled, skip, stage } from "../browser.js";
 const rowOf = (page, caption, text) =>
   page.locator(`[data-key="${caption}"] tbody tr`, { hasText: text }).first();
 
+/** The field of the filter. */
+const FIELD = "form.filter input";
+
+test("what a person asked for is found by its actor, also as the address wrote it back", { skip }, () =>
+  stage({}, async ({ mock, open }) => {
+    const count = mock.house.audit.filter(({ actor }) => actor === "uid 0").length;
+    const page = await open("?page=audit");
+    const found = () =>
+      page.waitForFunction((count) => document.querySelectorAll("tbody tr").length === count, count);
+    await page.fill(FIELD, 'actor:"uid 0"');
+    await found();
+    assert.equal(new URL(page.url()).searchParams.get("actor"), "uid 0");
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.inputValue(FIELD), 'actor:"uid 0"');
+    await page.press(FIELD, "Enter");
+    await settled(page);
+    await found();
+  })
+);
+
 test("a job that runs once has no link to a page of a job, which is nowhere", { skip }, () =>
   stage({ rows: 5 }, async ({ mock, open, show }) => {
     const dead = mock.house.runs().find(({ state }) => state === "dead");

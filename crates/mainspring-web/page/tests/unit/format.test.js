@@ -96,6 +96,23 @@ test("a filter is words with names before colons, and the rest", () => {
   assert.deepEqual(format.filterOf("  ", names), {});
 });
 
+test("a value with blanks stands in quotes, and is written back as it is typed", () => {
+  const names = ["actor", "line"];
+  const cases = /** @type {[string, Record<string, string>][]} */ ([
+    ['actor:"uid 0" pause', { actor: "uid 0", q: "pause" }],
+    ['actor:"token mara" line:ok', { actor: "token mara", line: "ok" }],
+    ['line:"no \\"x\\" in C:\\\\y"', { line: 'no "x" in C:\\y' }],
+    ["line:C:\\y", { line: "C:\\y" }]
+  ]);
+  for (const [text, found] of cases) {
+    assert.deepEqual(format.filterOf(text, names), found);
+    const { q, ...named } = found;
+    const words = Object.entries(named).map(([name, value]) => format.filterWord(name, value));
+    assert.equal([...words, q].join(" ").trim(), text);
+  }
+  assert.deepEqual(format.filterOf('actor:"uid 0', names), { actor: "uid 0" }, "while somebody types");
+});
+
 test("each state of a run has a tone, and its word has no underscore", () => {
   const states = [
     "scheduled",
