@@ -172,7 +172,7 @@ const WORDS = {
   paused_failures: "paused: failures",
   paused_crashes: "paused: crashes",
   mismatched: "not as computed",
-  failing: "failing"
+  quarantined: "in quarantine"
 };
 
 /** The word for a code. @param {string} code */
@@ -210,18 +210,30 @@ export const serverOf = ({ host = "server", server }) => (server ? ` at ${host} 
 export const capital = (text) =>
   text.startsWith("mainspring ") ? text : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-/** A part of a filter: a name with a value, which has blanks in quotes; or a word. */
-const PART = /(\w+):(?:"((?:[^"\\]|\\.)*)(?:"|$)|(\S+))|\S+/g;
+/** The codes by their words. */
+const CODES = new Map(Object.entries(WORDS).map(([code, word]) => [word, code]));
 
-/** The words of a filter: `state:failing actor:"uid 0" report` -> {state, actor, q}. @param {string} text
+/** A part of a filter: a name with a value, which has other blanks than those of words in quotes; or a word. */
+const PART = new RegExp(
+  `(\\w+):(?:"((?:[^"\\\\]|\\\\.)*)(?:"|$)|((?:${[...CODES.keys()].join("|")}|\\S)+))|\\S+`,
+  "g"
+);
+
+/** The words of a filter: `state:timed out actor:"uid 0" report` -> {state: timed_out, actor, q}. @param {string} text
  * @param {readonly string[]} names */
 export function filterOf(text, names) {
   /** @type {Record<string, string>} */
   const found = {};
   const rest = [];
   for (const [part, name = "", quoted, plain] of text.matchAll(PART)) {
-    if (names.includes(name)) found[name] = plain ?? quoted?.replace(/\\(.)/g, "$1") ?? "";
-    else rest.push(part);
+    const value = plain ?? quoted?.replace(/\\(.)/g, "$1") ?? "";
+    if (!names.includes(name)) rest.push(part);
+    else if (name !== "state" && name !== "cause") found[name] = value;
+    else
+      found[name] = value
+        .split(",")
+        .map((word) => CODES.get(word) ?? word)
+        .join(",");
   }
   const q = rest.join(" ");
   return q === "" ? found : { ...found, q };

@@ -7,7 +7,7 @@
 /** @import {AuditEntry, AuditEntryList, JobList, Run, RunList} from "../api.d.ts" */
 /** @import {Column, Context} from "./table.js" */
 /** @import {Child} from "./dom.js" */
-import { get, known, may, now } from "./api.js";
+import { Refused, get, known, may, now } from "./api.js";
 import { absent, dim, h } from "./dom.js";
 import { filterOf, filterWord, number, serverOf, tone, word } from "./format.js";
 import {
@@ -44,17 +44,43 @@ import {
  * @property {readonly string[]} events   which events may have changed what it shows
  * @property {(query: URLSearchParams, signal: AbortSignal) => Promise<T>} load
  * @property {(data: T, context: Context) => Child} view
+ * @property {(query: URLSearchParams) => Child} [bar]   what chooses rows: it stays when that is refused
  * @property {(data: any, query: URLSearchParams) => boolean} [concerns]   whether an event is about it
  * @property {boolean} [settles]   whether new rows come in by themselves when nobody touches the page
  */
 
 export const FAILED = "failed,timed_out,abandoned,dead";
-const JOB_FILTERS = ["state", "group", "label", "source"];
-const RUN_FILTERS = ["job", "state", "cause", "group", "since", "until", "line"];
+
+/** What a list is filtered by: the names before colons, an example, and the words of some names.
+ * @typedef {{names: readonly string[], hint: string, words?: Record<string, string>}} Filter */
+
+/** @type {Filter} */
+const JOB_FILTER = {
+  names: ["state", "group", "label", "source"],
+  hint: "name, state: group: label: source:",
+  words: {
+    state:
+      "active running failing troubled silent mismatched paused paused_failures paused_crashes quarantined done"
+  }
+};
+/** @type {Filter} */
+const RUN_FILTER = {
+  names: ["job", "state", "cause", "group", "since", "until", "line"],
+  hint: "job, state: cause: group: since:24h",
+  words: {
+    state:
+      "scheduled queued running succeeded failed timed_out cancelled skipped_overlap skipped_paused missed abandoned dead",
+    cause: "trigger catch_up boot request backfill once after notify all"
+  }
+};
+/** @type {Filter} */
+const DEAD_FILTER = { names: ["job", "group", "line"], hint: "job, group:" };
+/** @type {Filter} */
+const AUDIT_FILTER = { names: ["actor", "job", "since"], hint: 'words, actor:"uid 0" job: since:7d' };
 
 /** The filter of a list: one line of words.
- * @param {URLSearchParams} query @param {readonly string[]} names @param {string} hint */
-export function filter(query, names, hint) {
+ * @param {URLSearchParams} query @param {Filter} filter */
+export function filter(query, { names, hint }) {
   const words = names.flatMap((name) => query.getAll(name).map((value) => filterWord(name, value)));
   return h(
     "form.filter",
@@ -94,12 +120,22 @@ export function chips(query, chips) {
   );
 }
 
-/** @param {URLSearchParams} query @param {readonly string[]} names */
-function parameters(query, names) {
+/** What a filter asks for; refused with what may be typed, if it is none.
+ * @param {URLSearchParams} query @param {Filter} filter */
+function parameters(query, { names, words = {} }) {
+  for (const [name, list] of Object.entries(words)) {
+    const codes = list.split(" ");
+    const wrong = query
+      .get(name)
+      ?.split(",")
+      .find((code) => !codes.includes(code));
+    if (wrong)
+      throw new Refused(400, null, `There is no ${name} "${wrong}", but ${codes.map(word).join(", ")}`);
+  }
   return Object.fromEntries(
     [...names, "q", "sort", "after"].map((name) => {
       const text = query.get(name);
-      return [name, name === "since" || name === "until" ? instantOf(text) : text];
+      return [name, name === "since" || name === "until" ? instantOf(name, text) : text];
     })
   );
 }
@@ -107,10 +143,15 @@ function parameters(query, names) {
 const HOUR_MS = 3_600_000;
 const AGE_MS = /** @type {Record<string, number>} */ ({ m: 60_000, h: HOUR_MS, d: 24 * HOUR_MS });
 
-/** `24h` as the instant it stands for; an instant as it is. @param {string | null} text */
-function instantOf(text) {
+/** `24h` as the instant it stands for; a time without a zone as in mine; another as it is.
+ * @param {string} name @param {string | null} text */
+function instantOf(name, text) {
   const [, count, unit = ""] = /^(\d+)([mhd])$/.exec(text ?? "") ?? [];
-  return count === undefined ? text : new Date(now() - Number(count) * (AGE_MS[unit] ?? 0)).toISOString();
+  if (count !== undefined) return new Date(now() - Number(count) * (AGE_MS[unit] ?? 0)).toISOString();
+  if (text && !/^\d{4}-/.test(text))
+    throw new Refused(400, null, `\`${name}:\` takes 90m, 24h, 7d or a time such as 2026-11-21T03:00`);
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? text : new Date(at).toISOString();
 }
 
 /** What stands in place of rows. @param {URLSearchParams} query @param {string} plain */
@@ -126,24 +167,27 @@ function none(query, plain) {
 /** @type {PageOf<JobList>} */
 export const jobsPage = {
   title: "Jobs",
+  bar(query) {
+    const status = known();
+    return h(
+      "div.bar",
+      filter(query, JOB_FILTER),
+      chips(query, [
+        ["All", { state: null }, status?.jobs],
+        ["In trouble", { state: "troubled" }, status?.troubled],
+        ["Failing", { state: "failing" }],
+        ["Running", { state: "running" }],
+        ["Paused", { state: "paused" }, status?.resting]
+      ])
+    );
+  },
   events: ["job.changed", "run.changed"],
-  load: (query, signal) => get("jobs", { ...parameters(query, JOB_FILTERS), limit: PAGE_ROWS }, signal),
+  load: (query, signal) => get("jobs", { ...parameters(query, JOB_FILTER), limit: PAGE_ROWS }, signal),
   view({ items, next, total, unsorted }, context) {
     const { query } = context;
-    const status = known();
     return [
       title("Jobs", count(total)),
-      h(
-        "div.bar",
-        filter(query, JOB_FILTERS, "name, state: group: label: source:"),
-        chips(query, [
-          ["All", { state: null }, status?.jobs],
-          ["In trouble", { state: "troubled" }, status?.troubled],
-          ["Failing", { state: "failing" }],
-          ["Running", { state: "running" }],
-          ["Paused", { state: "paused" }, status?.resting]
-        ])
-      ),
+      jobsPage.bar?.(query),
       0 < unsorted && h("p", `${number(unsorted)} more in no order.`),
       table(context, {
         caption: "Jobs",
@@ -250,11 +294,23 @@ const runsTable = (context, rows, plain) =>
 /** @type {PageOf<RunList>} */
 export const runsPage = {
   title: "Runs",
+  bar: (query) =>
+    h(
+      "div.bar",
+      filter(query, RUN_FILTER),
+      chips(query, [
+        ["All", { state: null, since: null }],
+        ["Failed, 24 h", { state: FAILED, since: "24h" }],
+        ["Running", { state: "running,queued", since: null }],
+        ["Missed, 24 h", { state: "missed", since: "24h" }],
+        ["Skipped", { state: "skipped_overlap,skipped_paused", since: null }]
+      ])
+    ),
   events: ["run.changed"],
   load: (query, signal) =>
     get(
       "runs",
-      { ...parameters(query, RUN_FILTERS), order: query.get("order") ?? "ended", limit: PAGE_ROWS },
+      { ...parameters(query, RUN_FILTER), order: query.get("order") ?? "ended", limit: PAGE_ROWS },
       signal
     ),
   concerns: ({ job }, query) => !query.has("job") || query.get("job") === job,
@@ -262,17 +318,7 @@ export const runsPage = {
     const { query } = context;
     return [
       title("Runs"),
-      h(
-        "div.bar",
-        filter(query, RUN_FILTERS, "job, state: cause: group: since:24h"),
-        chips(query, [
-          ["All", { state: null, since: null }],
-          ["Failed, 24 h", { state: FAILED, since: "24h" }],
-          ["Running", { state: "running,queued", since: null }],
-          ["Missed, 24 h", { state: "missed", since: "24h" }],
-          ["Skipped", { state: "skipped_overlap,skipped_paused", since: null }]
-        ])
-      ),
+      runsPage.bar?.(query),
       runsTable(context, items, "Nothing has run yet."),
       more(query, next)
     ];
@@ -300,19 +346,22 @@ export function grouped(runs) {
 /** @type {PageOf<RunList>} */
 export const deadPage = {
   title: "Dead letters",
+  bar: (query) => [
+    h("p.lead", "Runs whose attempts are used up. Each waits until it is run again or dropped."),
+    h("div.bar", filter(query, DEAD_FILTER))
+  ],
   events: ["run.changed"],
   load: (query, signal) =>
     get(
       "runs",
-      { ...parameters(query, RUN_FILTERS), state: "dead", order: "ended", limit: MAX_DEAD },
+      { ...parameters(query, DEAD_FILTER), state: "dead", order: "ended", limit: MAX_DEAD },
       signal
     ),
   view({ items, next, total }, context) {
     const again = (/** @type {number} */ count) => (count === 1 ? "Run again" : `Run ${number(count)} again`);
     return [
       title("Dead letters", count(total)),
-      h("p.lead", "Runs whose attempts are used up. Each waits until it is run again or dropped."),
-      h("div.bar", filter(context.query, ["job", "group", "line"], "job, group:")),
+      deadPage.bar?.(context.query),
       next !== null &&
         h("p.warn", `Grouped are the newest ${number(items.length)}. Filter by job to see the others.`),
       0 < items.length &&
@@ -373,18 +422,20 @@ export const AUDIT = [
 /** @type {PageOf<AuditEntryList>} */
 export const auditPage = {
   title: "Audit",
-  events: ["audit.added"],
-  load: (query, signal) =>
-    get("audit", { ...parameters(query, ["actor", "job", "since"]), limit: PAGE_ROWS }, signal),
-  view: ({ items, next }, context) => [
-    title("Audit"),
+  bar: (query) => [
     h(
       "p.lead",
       "What people asked for, by whom and from where. What the server does by itself is under ",
       a("Runs", "runs"),
       "."
     ),
-    h("div.bar", filter(context.query, ["actor", "job", "since"], 'words, actor:"uid 0" job: since:7d')),
+    h("div.bar", filter(query, AUDIT_FILTER))
+  ],
+  events: ["audit.added"],
+  load: (query, signal) => get("audit", { ...parameters(query, AUDIT_FILTER), limit: PAGE_ROWS }, signal),
+  view: ({ items, next }, context) => [
+    title("Audit"),
+    auditPage.bar?.(context.query),
     table(context, {
       caption: "What people asked for, the newest first",
       rows: items,

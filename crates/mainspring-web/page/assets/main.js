@@ -146,24 +146,26 @@ function fail(error, isFresh) {
     cost = Math.max(cost, MIN_UPDATE_MS / 2);
     return connect("down");
   }
-  const isGone = error instanceof Refused && error.status === 404;
+  const status = error instanceof Refused ? error.status : 0;
+  const { bar, title: name } = page();
+  const isFilter = status === 400 && bar !== undefined;
+  const heading = title(isFilter ? name : status === 404 ? "Not here" : "This did not work");
+  const words = [
+    h("p", { role: "alert" }, prose(reason(error))),
+    status === 404 &&
+      h(
+        "p",
+        "It may have been removed, or its history let go by retention. See ",
+        a("all jobs", "jobs"),
+        " or ",
+        a("all runs", "runs"),
+        "."
+      ),
+    !isFilter && status !== 404 && h("button.main", { "data-do": "reload" }, "Try again")
+  ];
   put(
-    h(
-      "section.narrow",
-      title(isGone ? "Not here" : "This did not work"),
-      h("p", { role: "alert" }, prose(reason(error))),
-      isGone
-        ? h(
-            "p",
-            "It may have been removed, or its history let go by retention. See ",
-            a("all jobs", "jobs"),
-            " or ",
-            a("all runs", "runs"),
-            "."
-          )
-        : h("button.main", { "data-do": "reload" }, "Try again")
-    ),
-    true
+    bar === undefined ? h("section.narrow", heading, words) : [heading, bar(query), words],
+    document.activeElement?.closest("form") === null
   );
   shown = null;
 }

@@ -274,7 +274,7 @@ export function jobState({ state_code, pause, running, failures, troubles, state
       pause.until !== null && h("div", "until ", time(pause.until, pause.civil.until))
     ];
   if (0 < running) return state("running", running === 1 ? "running" : `${running} running`);
-  if (0 < failures) return state("failed", failures === 1 ? "failed" : `failed ${failures} times`);
+  if (0 < failures) return state("failing", failures === 1 ? "failing" : `failing: ${failures} times`);
   return troubles[0] === undefined ? dim(text) : state(troubles[0].code);
 }
 

@@ -69,7 +69,7 @@ export const upcomingPage = {
       title("Upcoming"),
       h(
         "div.bar",
-        filter(query, ["group"], "job, group:"),
+        filter(query, { names: ["group"], hint: "job, group:" }),
         chips(query, [
           ["24 hours", { span: null }],
           ["7 days", { span: "7d" }]

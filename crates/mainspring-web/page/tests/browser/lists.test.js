@@ -31,6 +31,51 @@ test("what a person asked for is found by its actor, also as the address wrote i
   })
 );
 
+test(
+  "a wrong word in a filter leaves the field where it is, and is answered with the right ones",
+  { skip },
+  () =>
+    stage({}, async ({ open, show }) => {
+      const page = await open("?page=runs");
+      const cases = /** @type {const} */ ([
+        [
+          "runs",
+          "state:timed",
+          'There is no state "timed", but scheduled, queued, .*timed out, .*dead letter\\.'
+        ],
+        ["runs", "cause:hand", 'There is no cause "hand", but schedule, .*by hand, '],
+        ["runs", "since:01:40", "since: takes 90m, 24h, 7d or a time such as 2026-11-21T03:00\\."],
+        ["jobs", "state:failed", 'There is no state "failed", but active, running, failing, '],
+        ["audit", "since:soon", "since: takes 90m"]
+      ]);
+      for (const [name, text, answer] of cases) {
+        await show(page, `?page=${name}`);
+        await page.focus(FIELD);
+        await page.keyboard.type(text);
+        await page.waitForSelector("main [role=alert]");
+        assert.match(await page.locator("main [role=alert]").innerText(), new RegExp(answer));
+        assert.equal(await page.locator("button:has-text('Try again')").count(), 0, "it would ask the same");
+        assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("name")), "q", text);
+        await page.keyboard.press("Control+a");
+        await page.keyboard.press("Delete");
+        await page.waitForSelector("tbody tr");
+      }
+      await show(page, "?page=runs");
+      await page.fill(FIELD, "state:dead letter,timed out");
+      await page.waitForURL(/state=dead%2Ctimed_out/);
+      await settled(page);
+      for (const text of await page.locator("td.state").allInnerTexts())
+        assert.match(text, /dead letter|timed out/);
+    })
+);
+
+test("the word that a job's state is shown by chooses it", { skip }, () =>
+  stage({}, async ({ open }) => {
+    const page = await open("?page=jobs&state=failing");
+    assert.match(await rowOf(page, "Jobs", "backup-db").locator("td.state").innerText(), /failing/);
+  })
+);
+
 test("a job that runs once has no link to a page of a job, which is nowhere", { skip }, () =>
   stage({ rows: 5 }, async ({ mock, open, show }) => {
     const dead = mock.house.runs().find(({ state }) => state === "dead");

@@ -96,6 +96,17 @@ test("a filter is words with names before colons, and the rest", () => {
   assert.deepEqual(format.filterOf("  ", names), {});
 });
 
+test("a state or a cause is typed as its code or as its word is shown", () => {
+  const names = ["state", "cause", "job"];
+  const cases = /** @type {[string, Record<string, string>][]} */ ([
+    ["state:timed out,dead letter,failed night", { state: "timed_out,dead,failed", q: "night" }],
+    ['state:"timed out" cause:by hand', { state: "timed_out", cause: "request" }],
+    ["state:skipped: overlap", { state: "skipped_overlap" }],
+    ["cause:schedule job:schedule", { cause: "trigger", job: "schedule" }]
+  ]);
+  for (const [text, found] of cases) assert.deepEqual(format.filterOf(text, names), found);
+});
+
 test("a value with blanks stands in quotes, and is written back as it is typed", () => {
   const names = ["actor", "line"];
   const cases = /** @type {[string, Record<string, string>][]} */ ([
