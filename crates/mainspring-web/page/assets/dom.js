@@ -69,7 +69,7 @@ export function dim(...children) {
   return h("span.dim", ...children);
 }
 
-/** The cell of what there is not (yet). On a telephone it is left out. */
+/** The cell of what there is not (yet). On a telephone it is left out, unless it says more. */
 export const absent = () => h("span.dim.none", "—");
 
 /** The symbols of states that have none of their own. @type {Record<string, string>} */

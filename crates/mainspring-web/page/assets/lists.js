@@ -273,7 +273,8 @@ export function runColumns(context) {
 function result({ outcome, reason, last_line, state }) {
   const isGood = outcome === "succeeded" || outcome === null;
   const text = last_line ?? reason;
-  return [!isGood && [h(`span.${tone(state)}`, outcome), " · "], text === "" ? absent() : text];
+  if (isGood) return text === "" ? absent() : text;
+  return [h(`span.${tone(state)}`, outcome), text !== "" && ` · ${text}`];
 }
 
 /** @param {Context} context @param {Run[]} rows @param {string} plain */

@@ -76,6 +76,28 @@ test("the word that a job's state is shown by chooses it", { skip }, () =>
   })
 );
 
+test("on a narrow page a row says why a run did not start, and that a job is not armed", { skip }, () =>
+  stage({ browser: { viewport: { width: 380, height: 860 } } }, async ({ mock, open, show }) => {
+    const run = mock.house.jobs.get("warm-cache")?.runs.at(-1);
+    assert.ok(run);
+    const outcome = "not started: cannot execute /nonexistent/prog";
+    Object.assign(run, {
+      state: "failed",
+      outcome,
+      outcome_code: "not_started",
+      last_line: null,
+      reason: ""
+    });
+    const page = await open("?page=runs&job=warm-cache");
+    const cell = page.locator(`tr[data-key="${run.run}"] [data-label=Result]`);
+    assert.equal((await cell.innerText()).trim(), outcome);
+    assert.ok(await cell.isVisible());
+    await show(page, "?page=jobs&q=stale-agenda");
+    assert.match(await page.locator("[data-label=Next]").innerText(), /not armed/);
+    assert.ok(await page.locator("[data-label=Next]").isVisible());
+  })
+);
+
 test("a job that runs once has no link to a page of a job, which is nowhere", { skip }, () =>
   stage({ rows: 5 }, async ({ mock, open, show }) => {
     const dead = mock.house.runs().find(({ state }) => state === "dead");
