@@ -16,6 +16,7 @@ import {
   about,
   ago,
   count,
+  dueOf,
   facts,
   findings,
   jobState,
@@ -29,8 +30,7 @@ import {
   runLink,
   section,
   table,
-  time,
-  when
+  time
 } from "./table.js";
 
 /** @typedef {{job: JobDetail, next: Moments, stats: Stats, heatmap: Heatmap, runs: RunList,
@@ -100,7 +100,7 @@ export const jobPage = {
           rows: runs.items,
           ...RUNS,
           empty: "It has not run yet.",
-          columns: [["Due", "main", (run) => runLink(run, when(run, "nominal"))], ...runColumns(context)]
+          columns: [["Due", "main", (run) => runLink(run, dueOf(run))], ...runColumns(context)]
         })
       ),
       h(

@@ -20,6 +20,7 @@ import {
   a,
   ago,
   count,
+  dueOf,
   isOpen,
   jobLink,
   jobState,
@@ -50,6 +51,9 @@ import {
  */
 
 export const FAILED = "failed,timed_out,abandoned,dead";
+
+/** The runs that wait for their time. */
+export const SCHEDULED = { state: "scheduled", order: "nominal", limit: PAGE_ROWS };
 
 /** What a list is filtered by: the names before colons, an example, and the words of some names.
  * @typedef {{names: readonly string[], hint: string, words?: Record<string, string>}} Filter */
@@ -285,11 +289,7 @@ const runsTable = (context, rows, plain) =>
     ...RUNS,
     pick: "runs",
     empty: none(context.query, plain),
-    columns: [
-      ["Job", "main", runLink],
-      ["Due", "time", (run) => when(run, "nominal")],
-      ...runColumns(context)
-    ]
+    columns: [["Job", "main", runLink], ["Due", "time", dueOf], ...runColumns(context)]
   });
 
 /** @type {PageOf<RunList>} */

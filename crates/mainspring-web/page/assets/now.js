@@ -1,6 +1,6 @@
 // The first page: what fails, what runs, what is next, what was missed, what rests.
 //
-// Cost: eight requests, at once.
+// Cost: nine requests, at once.
 
 /** @import {Health, Job, JobList, OnceList, Run, RunList, Upcoming} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
@@ -9,7 +9,7 @@
 import { get, known, may, now } from "./api.js";
 import { dim, h } from "./dom.js";
 import { number, plural } from "./format.js";
-import { FAILED, lately } from "./lists.js";
+import { FAILED, SCHEDULED, lately } from "./lists.js";
 import {
   JOBS,
   JOB_ACTIONS,
@@ -42,7 +42,7 @@ const HOUR_MS = 3_600_000;
 /** Rows of a list on this page; the link beside it leads to all. */
 const NOW_ROWS = 12;
 
-/** @typedef {{health: Health, troubled: JobList, open: RunList, soon: Upcoming, once: OnceList,
+/** @typedef {{health: Health, troubled: JobList, open: RunList, soon: Upcoming, later: RunList, once: OnceList,
  *   missed: RunList, failed: RunList, paused: JobList}} Now */
 
 /** @type {PageOf<Now>} */
@@ -54,19 +54,20 @@ export const nowPage = {
     const instant = (/** @type {number} */ ms) => new Date(now() + ms).toISOString();
     const since = instant(-24 * HOUR_MS);
     const limit = NOW_ROWS;
-    const [health, troubled, open, soon, once, missed, failed, paused] = await Promise.all(
+    const [health, troubled, open, soon, later, once, missed, failed, paused] = await Promise.all(
       /** @type {any[]} */ ([
         get("health", {}, signal),
         get("jobs", { state: "troubled", limit }, signal),
         get("runs", { state: "running,queued", order: "nominal", limit }, signal),
         get("upcoming", { from: instant(0), to: instant(HOUR_MS) }, signal),
+        get("runs", SCHEDULED, signal),
         get("once", { limit }, signal),
         get("runs", { state: "missed", since, order: "ended", limit }, signal),
         get("runs", { state: FAILED, since, order: "ended", limit: 1 }, signal),
         get("jobs", { state: "paused", limit }, signal)
       ])
     );
-    return { health, troubled, open, soon, once, missed, failed, paused };
+    return { health, troubled, open, soon, later, once, missed, failed, paused };
   },
   view(data, context) {
     const { health, troubled, open, missed, failed, paused } = data;
@@ -202,27 +203,37 @@ const openTable = (context, rows) =>
   });
 
 /** @param {Context} context @param {Now} data */
-function soonTable(context, { soon, once }) {
+function soonTable(context, { soon, later, once }) {
   const jobs = soon.lanes
     .filter((lane) => !lane.paused)
     .flatMap(({ job, times, count, median_ms }) => {
       const first = times.find(({ at }) => now() < Date.parse(at));
-      return first === undefined ? [] : [{ job, name: job, key: job, ...first, count, median_ms }];
+      return first === undefined ? [] : [{ run: null, job, name: job, key: job, ...first, count, median_ms }];
     });
   // A one-shot job has no page before it has run.
   const onces = once.items
     .filter(({ due }) => due < soon.to)
     .map(({ name, id, due, civil }) => {
-      return { job: null, name, key: id, at: due, civil: civil.due, count: 1, median_ms: null };
+      return { run: null, job: null, name, key: id, at: due, civil: civil.due, count: 1, median_ms: null };
+    });
+  const runs = later.items
+    .filter(({ due }) => due < soon.to)
+    .map((run) => {
+      const { job, due: at, civil, usual_ms: median_ms } = run;
+      return { run, job, name: job, key: run.run, at, civil: civil.due, count: 1, median_ms };
     });
   return table(context, {
     caption: "Jobs that are due within the hour",
-    rows: [...jobs, ...onces].sort((a, b) => (a.at < b.at ? -1 : 1)).slice(0, NOW_ROWS),
+    rows: [...jobs, ...runs, ...onces].sort((a, b) => (a.at < b.at ? -1 : 1)).slice(0, NOW_ROWS),
     keyOf: ({ key }) => key,
-    of: ({ job }) => ({ job }),
+    of: ({ job, run }) => (run === null ? { job } : RUNS.of(run)),
     empty: "Nothing is due within the hour.",
     columns: [
-      ["Job", "main", ({ job, name }) => (job === null ? name : jobLink(job, "a.open"))],
+      [
+        "Job",
+        "main",
+        ({ run, job, name }) => (run !== null ? runLink(run) : job === null ? name : jobLink(job, "a.open"))
+      ],
       ["Times", "num", ({ count }) => number(count)],
       ["Takes", "num", ({ median_ms }) => span(median_ms)],
       ["When", "time", ({ at, civil }) => [time(at, civil), " ", ago(at)]]

@@ -207,6 +207,11 @@ export function when(of, name) {
   return at === null ? absent() : time(at, of.civil[name]);
 }
 
+/** When a run is to start: what is asked for later, or waits, has another time than that of its name.
+ * @param {Run} run */
+export const dueOf = (run) =>
+  when(run, run.state === "scheduled" || run.cause === "request" ? "due" : "nominal");
+
 /** @param {Instant} at @param {Civil} [civil] */
 export function time(at, civil) {
   const { text, zone } = civilText(at, civil, zoning(), now());

@@ -3,18 +3,22 @@
 // Cost: one or two requests; the laboratory asks again when somebody has stopped typing.
 // Does not compute a time: the server does, with its zone data.
 
-/** @import {Explained, Fault, Lane, OnceList, Upcoming} from "../api.d.ts" */
+/** @import {Explained, Fault, Lane, OnceList, RunList, Upcoming} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
 import { Refused, get, known, now, send } from "./api.js";
 import { asTable, axis, calendar, histogram, lane, legend } from "./charts.js";
 import { dim, h, s } from "./dom.js";
-import { number, partsIn, place, plural } from "./format.js";
+import { number, partsIn, place, plural, word } from "./format.js";
 import { moments } from "./job.js";
-import { chips, filter } from "./lists.js";
+import { SCHEDULED, chips, filter } from "./lists.js";
 import {
   CODE,
+  RUNS,
+  RUN_ACTIONS,
+  a,
   ago,
   count,
+  dueOf,
   facts,
   findings,
   jobLink,
@@ -22,6 +26,7 @@ import {
   nothing,
   pre,
   prose,
+  runLink,
   section,
   table,
   time,
@@ -33,10 +38,10 @@ const DAY_MS = 86_400_000;
 /** Lanes that are shown at first: two screens. */
 const LANES = 60;
 
-/** @type {PageOf<{upcoming: Upcoming, once: OnceList}>} */
+/** @type {PageOf<{upcoming: Upcoming, once: OnceList, later: RunList}>} */
 export const upcomingPage = {
   title: "Upcoming",
-  events: ["job.changed", "once.changed"],
+  events: ["job.changed", "run.changed", "once.changed"],
   async load(query, signal) {
     const from = Math.floor(now() / 60_000) * 60_000;
     const until = from + (query.get("span") === "7d" ? 7 : 1) * DAY_MS;
@@ -47,13 +52,14 @@ export const upcomingPage = {
       q: query.get("q")
     };
     /** @type {any[]} */
-    const [upcoming, once] = await Promise.all([
+    const [upcoming, once, later] = await Promise.all([
       get("upcoming", range, signal),
-      get("once", { limit: 100 }, signal)
+      get("once", { limit: 100 }, signal),
+      get("runs", SCHEDULED, signal)
     ]);
-    return { upcoming, once };
+    return { upcoming, once, later };
   },
-  view({ upcoming, once }, context) {
+  view({ upcoming, once, later }, context) {
     const { query } = context;
     // What is due all the time is the least news.
     const isDense = (/** @type {Lane} */ { count, times }) => Number(times.length < count);
@@ -120,6 +126,22 @@ export const upcomingPage = {
           overlaps.length
         ])
       ),
+      0 < later.items.length &&
+        section(
+          [a("Runs that wait for their time", "runs", { state: "scheduled" }), count(later.total)],
+          table(context, {
+            caption: "Runs that wait for their time",
+            rows: later.items.sort((a, b) => (a.due < b.due ? -1 : 1)),
+            ...RUNS,
+            empty: "",
+            columns: [
+              ["Job", "main", runLink],
+              ["Due", "time", (run) => [dueOf(run), " ", ago(run.due)]],
+              ["Why", "wide", (run) => dim(word(run.cause), run.reason && `: ${run.reason}`)],
+              RUN_ACTIONS
+            ]
+          })
+        ),
       section(
         ["Once", count(once.total)],
         table(context, {

@@ -98,6 +98,29 @@ test("on a narrow page a row says why a run did not start, and that a job is not
   })
 );
 
+test("a run that is asked for later is shown with when it will start, and can be cancelled", { skip }, () =>
+  stage({ rows: 5 }, async ({ mock, open, show }) => {
+    const found = mock.house.start("warm-cache", "2026-10-24T22:14:03Z");
+    assert.ok(found);
+    Object.assign(found.run, { state: "scheduled", started: null, attempt: 0, due: "2026-10-24T22:44:00Z" });
+    mock.house.dress(found.run);
+    const page = await open();
+    const row = `tr[data-key="${found.run.run}"]`;
+    for (const query of ["now", "upcoming", "runs&job=warm-cache", "job&job=warm-cache"]) {
+      await show(page, `?page=${query}`);
+      assert.match(await page.locator(`${row} time`).first().innerText(), /00:44/, query);
+    }
+    for (const query of ["upcoming", "runs&state=scheduled"]) {
+      await show(page, `?page=${query}`);
+      await page.click(`${row} [data-do=cancel]`);
+      await page.waitForSelector("dialog:has-text('Cancel this run of warm-cache?')");
+    }
+    await page.click("dialog button.main");
+    await page.waitForSelector("#said:has-text('is asked to end')");
+    assert.equal(found.run.state, "cancelled");
+  })
+);
+
 test("a job that runs once has no link to a page of a job, which is nowhere", { skip }, () =>
   stage({ rows: 5 }, async ({ mock, open, show }) => {
     const dead = mock.house.runs().find(({ state }) => state === "dead");
