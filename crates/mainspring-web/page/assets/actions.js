@@ -79,11 +79,7 @@ export function reason(error) {
     return "The page has a fault. Reload it; the console says more.";
   }
   const text = error.message.replace(/[^.!?]$/, "$&.");
-  const todo = {
-    0: " Whether it was done is not known: look before you try again.",
-    503: " Try again in a moment."
-  }[error.status];
-  return `${capital(text)}${todo ?? ""}`;
+  return `${capital(text)}${error.status === 503 ? " Try again in a moment." : ""}`;
 }
 
 /** @param {string} text */
@@ -259,7 +255,10 @@ const ONE = {
       shown
     ];
     open(shell, `Backfill ${job}`, "Preview", body, async (values) => {
-      const [from, until] = ["from", "to"].map((name) => new Date(String(values.get(name))).toISOString());
+      const [from = "", until = ""] = ["from", "to"].map((name) =>
+        new Date(String(values.get(name))).toISOString()
+      );
+      if (until < from) throw stay("From is after To: choose a later To.");
       if (seen === `${from} ${until}` && 0 < expected) {
         await send("POST", jobPath(job, "backfill"), { from, to: until, preview: false, expected });
         return `${plural(expected, "run")} of ${job} will follow.`;
@@ -271,7 +270,9 @@ const ONE = {
         preview: true
       });
       [seen, expected] = [`${from} ${until}`, count];
-      shown.replaceChildren(moments(times.slice(0, 5)), h("p", 5 < count && `and ${number(count - 5)} more`));
+      shown.replaceChildren();
+      if (0 < count)
+        shown.append(moments(times.slice(0, 5)), h("p", 5 < count && `and ${number(count - 5)} more`));
       throw stay(
         count === 0 ? "Nothing is due in that time: choose another." : "Look at the times, then press again.",
         count === 0 ? "Preview" : `Run ${plural(count, "time")}`

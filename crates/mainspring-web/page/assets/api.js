@@ -68,8 +68,9 @@ export function address(path, query = {}) {
   return `${PRIVATE}api/v1/${path}${text === "" ? "" : `?${text}`}`;
 }
 
-/** @param {string} url @param {RequestInit} [options] @returns {Promise<Response>} */
-export async function ask(url, options = {}) {
+/** @param {string} url @param {RequestInit} [options] @param {string} [doubt]   said where no answer comes
+ * @returns {Promise<Response>} */
+export async function ask(url, options = {}, doubt = "") {
   const patience = AbortSignal.timeout(PATIENCE_MS);
   const signal = options.signal ? AbortSignal.any([options.signal, patience]) : patience;
   const before = turns;
@@ -78,12 +79,12 @@ export async function ask(url, options = {}) {
     answer = await fetch(url, { ...options, signal, credentials: "same-origin" });
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Refused(0, null, "The server does not answer.");
+    throw new Refused(0, null, `The server does not answer.${doubt}`);
   }
   follow(answer.headers.get("date"));
   if (url.endsWith("/session")) turns += 1;
   else if (answer.status === 401) {
-    if (before !== turns) return ask(url, options);
+    if (before !== turns) return ask(url, options, doubt);
     dispatchEvent(new Event("signed-out"));
   }
   if (answer.ok) return answer;
@@ -99,11 +100,13 @@ export async function get(path, query, signal) {
   return answer.json();
 }
 
-/** @template T @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<T>} */
+/** @template T @param {string} method @param {string} path @param {any} [body] @returns {Promise<T>} */
 export async function send(method, path, body) {
   const json =
     body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
-  const answer = await ask(address(path), { method, ...json });
+  const isQuestion = body?.preview === true || path === "check" || path === "explain";
+  const doubt = isQuestion ? "" : " Whether it was done is not known: look before you try again.";
+  const answer = await ask(address(path), { method, ...json }, doubt);
   return answer.status === 204 ? /** @type {T} */ (undefined) : answer.json();
 }
 

@@ -24,11 +24,13 @@ import {
   logLink,
   nextOf,
   nothing,
+  pauseFinding,
   pauseText,
   pre,
   prose,
   runLink,
   section,
+  startsIn,
   table,
   time
 } from "./table.js";
@@ -75,6 +77,7 @@ export const jobPage = {
         job.pause === null && ["Next ", nextOf(job)]
       ),
       findings([
+        ...pauseFinding(),
         ...(job.pause === null ? [] : [{ key: "pause", body: ["Paused ", pauseText(job.pause), "."] }]),
         ...job.troubles.map(({ code, text, hint, since }) => ({
           key: code,
@@ -87,7 +90,7 @@ export const jobPage = {
         "div.columns.three",
         section(
           "Next",
-          job.pause === null ? moments(next.items) : nothing("Nothing, while it is paused."),
+          job.pause === null ? moments(next.items, startsIn) : nothing("Nothing, while it is paused."),
           next.is_cut && h("p", "More were not found.")
         ),
         section(["Takes", distribution(stats.duration)], dots(stats.points, "duration_ms", "length")),
@@ -163,8 +166,9 @@ const distribution = ({ median_ms, p95_ms }) =>
   p95_ms !== null &&
   h("span.count", `median ${length(median_ms)}, p95 ${length(p95_ms)}`);
 
-/** Times, with what a change of the clock does to them. @param {Moment[]} items */
-export function moments(items) {
+/** Times, with what a change of the clock does to them, and beside the first how far it is.
+ * @param {Moment[]} items @param {typeof ago} [distance] */
+export function moments(items, distance = ago) {
   if (items.length === 0) return nothing("It is not due again.");
   return h(
     "ol.moments",
@@ -173,7 +177,7 @@ export function moments(items) {
         "li",
         { "data-key": at },
         time(at, civil),
-        index === 0 && [" ", ago(at)],
+        index === 0 && [" ", distance(at)],
         remark && h("div.warn", prose(remark.text))
       )
     )

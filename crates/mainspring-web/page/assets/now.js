@@ -31,6 +31,7 @@ import {
   since,
   span,
   squares,
+  startsIn,
   state,
   table,
   time,
@@ -236,7 +237,7 @@ function soonTable(context, { soon, later, once }) {
       ],
       ["Times", "num", ({ count }) => number(count)],
       ["Takes", "num", ({ median_ms }) => span(median_ms)],
-      ["When", "time", ({ at, civil }) => [time(at, civil), " ", ago(at)]]
+      ["When", "time", ({ at, civil }) => [time(at, civil), " ", startsIn(at)]]
     ]
   });
 }

@@ -7,7 +7,7 @@
 /** @import {Civil, Civils, Instant, Job, Pause, Run, RunState, Square} from "../api.d.ts" */
 /** @import {Child, Held} from "./dom.js" */
 /** @import {Zoning} from "./format.js" */
-import { may, now } from "./api.js";
+import { known, may, now } from "./api.js";
 import { absent, dim, h, icon, s } from "./dom.js";
 import {
   capital,
@@ -283,11 +283,26 @@ export function jobState({ state_code, pause, running, failures, troubles, state
   return troubles[0] === undefined ? dim(text) : state(troubles[0].code);
 }
 
+/** Whether something that is due then starts: not while everything is paused. @param {Instant} at */
+export function starts(at) {
+  const pause = known()?.pause;
+  return !pause || (pause.until !== null && Date.parse(pause.until) <= Date.parse(at));
+}
+
+/** `in 5 m`, where it starts then. @param {Instant} at */
+export const startsIn = (at) => (starts(at) ? ago(at) : dim("paused with everything"));
+
+/** The pause of everything, as a thing to know. */
+export function pauseFinding() {
+  const pause = known()?.pause;
+  return pause ? [{ key: "pause-all", body: ["Everything is paused ", pauseText(pause), "."] }] : [];
+}
+
 /** What is armed, and a word where that is not what the timetable says. @param {Job} job */
 export function nextOf(job) {
   if (job.pause !== null) return dim("paused");
   return [
-    job.next === null ? absent() : [when(job, "next"), " ", ago(job.next)],
+    job.next === null ? absent() : [when(job, "next"), " ", startsIn(job.next)],
     job.troubles.some(({ code }) => code === "mismatched") && [
       " ",
       state("mismatched", job.armed === null ? "not armed" : "armed too late")

@@ -24,10 +24,12 @@ import {
   jobLink,
   link,
   nothing,
+  pauseFinding,
   pre,
   prose,
   runLink,
   section,
+  startsIn,
   table,
   time,
   title,
@@ -90,6 +92,7 @@ export const upcomingPage = {
         "A bar is as long as the job usually runs."
       ),
       findings([
+        ...pauseFinding(),
         ...changes(upcoming),
         ...met.map(({ job, overlaps, times, count }) => ({
           key: job,
@@ -136,7 +139,7 @@ export const upcomingPage = {
             empty: "",
             columns: [
               ["Job", "main", runLink],
-              ["Due", "time", (run) => [dueOf(run), " ", ago(run.due)]],
+              ["Due", "time", (run) => [dueOf(run), " ", startsIn(run.due)]],
               ["Why", "wide", (run) => dim(word(run.cause), run.reason && `: ${run.reason}`)],
               RUN_ACTIONS
             ]
@@ -151,7 +154,7 @@ export const upcomingPage = {
           empty: "No job waits to run once.",
           columns: [
             ["Name", "main", ({ name }) => name],
-            ["Due", "time", (row) => [when(row, "due"), " ", ago(row.due)]],
+            ["Due", "time", (row) => [when(row, "due"), " ", startsIn(row.due)]],
             ["Does", "wide line", ({ action }) => h("code", action)]
           ]
         })

@@ -85,6 +85,73 @@ test("everything is paused and resumed, and the first page says so", { skip }, (
   })
 );
 
+test("while everything is paused no page counts down to a start, and each says why", { skip }, () =>
+  stage({ rows: 5 }, async ({ mock, open, show }) => {
+    const page = await open();
+    const until = "2026-10-25T22:00:00Z";
+    const pause = mock.house.paused(
+      "asked",
+      "by request",
+      "new disk",
+      "token mara",
+      mock.now(),
+      Date.parse(until),
+      "UTC"
+    );
+    for (const query of ["now", "upcoming", "job&job=rotate-logs"]) {
+      mock.house.pause = null;
+      await show(page, `?page=${query}`);
+      const count = await page.locator("main ms-ago", { hasText: "in " }).count();
+      assert.ok(0 < count, query);
+      mock.house.pause = pause;
+      await page.reload();
+      await settled(page);
+      await page.waitForSelector("main >> text=Everything is paused by token mara");
+      for (const text of await page.locator("main tbody ms-ago, main .moments ms-ago").allInnerTexts())
+        assert.doesNotMatch(text, /^in/, query);
+    }
+    assert.ok(0 < (await page.locator("main >> text=paused with everything").count()));
+  })
+);
+
+test("without a server a change may have been done, and a question changes nothing", { skip }, () =>
+  stage({}, async ({ mock, open }) => {
+    const page = await open("?page=job&job=warm-cache");
+    await page.click(".head [data-do=run]");
+    await mock.stop();
+    await page.click("dialog button.main");
+    await page.waitForSelector("dialog [role=alert]:has-text('Whether it was done is not known')");
+    await page.keyboard.press("Escape");
+    await page.click(".head [data-do=backfill]");
+    await page.fill("[name=from]", "2026-10-20T00:00");
+    await page.fill("[name=to]", "2026-10-21T00:00");
+    await page.click("dialog button.main");
+    await page.waitForSelector("dialog [role=alert]:has-text('does not answer')");
+    assert.equal(await page.locator("dialog [role=alert]").innerText(), "The server does not answer.");
+    await page.keyboard.press("Escape");
+    await page.click("#nav a[href='?page=audit']");
+    await page.waitForSelector("main [role=alert]");
+    assert.equal(await page.locator("main [role=alert]").innerText(), "The server does not answer.");
+  })
+);
+
+test("a backfill says what is wrong with its range", { skip }, () =>
+  stage({}, async ({ open }) => {
+    const page = await open("?page=job&job=billing-close");
+    await page.click("[data-do=backfill]");
+    for (const [from, to, answer] of /** @type {const} */ ([
+      ["2026-10-21T00:00", "2026-10-20T00:00", "From is after To"],
+      ["2026-10-20T00:00", "2026-10-20T00:01", "Nothing is due in that time"]
+    ])) {
+      await page.fill("[name=from]", from);
+      await page.fill("[name=to]", to);
+      await page.click("dialog button.main");
+      await page.waitForSelector(`dialog [role=alert]:has-text('${answer}')`);
+      assert.equal(await page.locator("dialog >> text=It is not due again").count(), 0);
+    }
+  })
+);
+
 test("the servers of a database are shown, with what each runs", { skip }, () =>
   stage({}, async ({ open }) => {
     const page = await open("?page=server");
