@@ -16,7 +16,6 @@ use axum::body::Body;
 use axum::http::header::{ETAG, IF_MATCH, LOCATION};
 use axum::http::{HeaderValue, Response, StatusCode};
 use jiff::tz::TimeZone;
-use mainspring_file::budget::Budget;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
@@ -28,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::file_reports::{Faults, MAX_FAULTS_BYTES, SentFile};
-use super::files::check_count;
+use super::files::loaded;
 use super::overview::last_pause;
 use crate::call::{Call, Reply, document, json as answer, nothing, text, written};
 use crate::catalogue::{CachedJob, strange};
@@ -293,10 +292,11 @@ pub async fn remove(call: Call) -> Reply {
 pub async fn apply(call: Call) -> Reply {
     call.query_params()?;
     let (body, zone, who) = (call.body.clone(), call.app.zone.clone(), call.who()?);
-    let reading = move || read(document(&body)?, &zone);
+    let before = call.app.catalogue.jobs(&call.app.pool).await?;
+    let known = Arc::clone(&before);
+    let reading = move || read(document(&body)?, &zone, &known);
     let ParsedFiles { request, is_preview, found, faults } =
         call.app.computations.run(&who.identity, reading).await??;
-    let before = call.app.catalogue.jobs(&call.app.pool).await?;
     let response = match is_preview {
         true => call.app.pool.look(request).await?,
         false => call.app.change(who, None, request).await?,
@@ -315,18 +315,18 @@ pub async fn apply(call: Call) -> Reply {
 /// # Errors
 ///
 /// 422 with what is wrong in them.
-fn read(ApplyParams { files, prune, preview }: ApplyParams, zone: &TimeZone) -> Result<ParsedFiles, Problem> {
-    check_count(files.len())?;
-    let mut budget = Budget::default();
+fn read(
+    ApplyParams { files, prune, preview }: ApplyParams,
+    zone: &TimeZone,
+    before: &[Arc<CachedJob>],
+) -> Result<ParsedFiles, Problem> {
     let (mut wires, mut found, mut faults, mut is_good) =
         (Vec::new(), HashMap::new(), Faults::default(), true);
-    for SentFile { path, text } in files {
-        let source = Source::new(path, text);
-        let read = LoadedFile::parse_within(&source, Format::User, zone, &mut budget);
+    for read in loaded(files, zone, before)? {
         is_good &= read.is_good();
         faults.add(&read);
         found.extend(read.jobs.into_iter().map(|placed| (placed.job.name.to_string(), placed.job.text)));
-        let (name, text) = source.into_text();
+        let (name, text) = read.source.into_text();
         wires.push(FileWire { name, text, system: false });
     }
     if !is_good {
@@ -431,6 +431,29 @@ mod tests {
         assert!(table.contains(&r#""run" = ["echo", "a \"b\" \\ \u0001\u007f"]"#), "{text}");
         assert!(table.contains(&r#""retry" = { "max" = 3 }"#) && table[0] == r#"[jobs."a.b"]"#, "{text}");
         assert!(table_text("a", json!({ "run": [null] }).as_object().unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_changed_line_of_a_crontab_is_a_changed_job_in_the_difference() {
+        let job = |name: &str, source: &str, command: &str| {
+            let definition = format!("[jobs.{name}]\ncron = \"0 1 * * *\"\nshell = \"{command}\"\n");
+            let wire = JobWire { name: name.into(), source: source.into(), ..JobWire::default() };
+            Arc::new(CachedJob { wire, definition, plan: None })
+        };
+        let before = [job("echo", "/b", "echo b"), job("echo-2", "/a (applied)", "echo hi")];
+        let text = "0 1 * * * echo ho\n0 2 * * * /opt/backup\n".to_owned();
+        let files = vec![SentFile { path: "/a".into(), text }];
+        let params = ApplyParams { files, prune: false, preview: true };
+        let found = read(params, &TimeZone::UTC, &before).unwrap().found;
+        let applied = AppliedWire {
+            added: vec!["backup".into()],
+            changed: vec!["echo-2".into()],
+            ..AppliedWire::default()
+        };
+        let diff = differences(&applied, &before, &found);
+        let lines =
+            ["+[jobs.backup]\n", " [jobs.echo-2]\n", "-shell = \"echo hi\"\n", "+shell = \"echo ho\"\n"];
+        assert!(lines.iter().all(|line| diff.contains(line)), "{diff}");
     }
 
     #[test]

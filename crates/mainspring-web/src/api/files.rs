@@ -4,20 +4,25 @@
 //!
 //! Does not apply anything: that would let a page run any command as the server's user.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_file::budget::Budget;
 use mainspring_file::crontab::Format;
-use mainspring_file::jobfile::PlacedJob;
+use mainspring_file::crontab::names::{self, KnownJob, Likeness};
+use mainspring_file::jobfile::{JobFile, PlacedJob};
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
+use mainspring_job::JobName;
 use mainspring_server::protocol::{MAX_APPLIED_FILES, Request, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file_reports::{SentFile, Telling};
 use crate::call::{Call, Reply, document, ok, text, written};
-use crate::catalogue::strange;
+use crate::catalogue::{CachedJob, strange};
 use crate::problem::{Code, Fault, Problem};
 use crate::view::{FileState, List};
 
@@ -91,31 +96,57 @@ pub async fn check(call: Call) -> Reply {
 
 /// All files. Their jobs have one budget, and what is reported of them has one length.
 fn all_checked(files: Vec<SentFile>, zone: &TimeZone, now: Timestamp) -> Result<CheckedFiles, Problem> {
-    check_count(files.len())?;
-    let (mut budget, mut telling) = (Budget::default(), Telling::default());
-    let checked_files = files.into_iter().map(|sent| checked(sent, zone, now, &mut budget, &mut telling));
+    let mut telling = Telling::default();
+    let checked_files = loaded(files, zone, &[])?.into_iter().map(|read| checked(read, now, &mut telling));
     Ok(CheckedFiles { files: checked_files.collect() })
 }
 
-/// Refuses more files than are read at once.
-pub(super) fn check_count(count: usize) -> Result<(), Problem> {
-    if count <= MAX_APPLIED_FILES {
-        return Ok(());
+/// Reads files, whose jobs have one budget. An entry of a crontab has the name that it gets when the files
+/// are applied: that of the job of this file in `before` that is like it, or one that no other job has.
+///
+/// # Errors
+///
+/// 422 for more files than are read at once.
+pub(super) fn loaded(
+    files: Vec<SentFile>,
+    zone: &TimeZone,
+    before: &[Arc<CachedJob>],
+) -> Result<Vec<LoadedFile>, Problem> {
+    if MAX_APPLIED_FILES < files.len() {
+        return Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")));
     }
-    Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")))
+    let mut budget = Budget::default();
+    let read = |SentFile { path, text }| {
+        LoadedFile::parse_within(&Source::new(path, text), Format::User, zone, &mut budget)
+    };
+    let mut loaded: Vec<LoadedFile> = files.into_iter().map(read).collect();
+    let is_of = |known: &CachedJob, file: &LoadedFile| {
+        known.wire.source.strip_suffix(" (applied)").unwrap_or(&known.wire.source) == file.source.name()
+    };
+    let others = before.iter().filter(|known| !loaded.iter().any(|file| is_of(known, file)));
+    let mut taken: BTreeSet<JobName> =
+        others.filter_map(|known| JobName::new(&known.wire.name).ok()).collect();
+    for file in &mut loaded {
+        if file.lacks_names() {
+            let of_definition = |known: &Arc<CachedJob>| {
+                let file = JobFile::parse(&Source::new("definition", &*known.definition), zone);
+                KnownJob::of(&file.jobs.first()?.job)
+            };
+            let own = before.iter().filter(|known| is_of(known, file));
+            let mut own: Vec<KnownJob> = own.filter_map(of_definition).collect();
+            names::recall(file, &mut own, Likeness::InWord);
+        }
+        let named = file.jobs.iter().filter(|placed| placed.is_named);
+        taken.extend(named.map(|placed| placed.job.name.clone()).chain(file.switched_off.iter().cloned()));
+    }
+    for LoadedFile { source, jobs, .. } in &mut loaded {
+        names::choose(jobs, source.name(), &mut taken);
+    }
+    Ok(loaded)
 }
 
 /// One file: its problems, what is worth knowing of it, and the jobs that it defines.
-fn checked(
-    SentFile { path, text }: SentFile,
-    zone: &TimeZone,
-    now: Timestamp,
-    budget: &mut Budget,
-    telling: &mut Telling,
-) -> CheckedFile {
-    let source = Source::new(path, text);
-    // A crontab becomes TOML here.
-    let read = LoadedFile::parse_within(&source, Format::User, zone, budget);
+fn checked(read: LoadedFile, now: Timestamp, telling: &mut Telling) -> CheckedFile {
     let (faults, faults_left_out) = telling.faults(&read);
     let sentence = |job: &mainspring_job::Job| {
         let triggers = job.timetable.triggers().iter();
@@ -128,7 +159,7 @@ fn checked(
         definition: job.text,
     };
     let (jobs, jobs_left_out) = telling.jobs(read.jobs.into_iter().map(document));
-    CheckedFile { path: source.name().to_owned(), faults, faults_left_out, jobs, jobs_left_out }
+    CheckedFile { path: read.source.name().to_owned(), faults, faults_left_out, jobs, jobs_left_out }
 }
 
 #[cfg(test)]
@@ -164,6 +195,18 @@ mod tests {
         let faults = found["files"][7]["faults"].as_array().unwrap();
         assert_eq!((job_count(7), faults.len(), counts("faults_left_out")[7]), (0, 1, 0));
         assert!(faults[0]["message"].as_str().unwrap().contains("more than 64 MiB"), "{}", faults[0]);
+    }
+
+    #[test]
+    fn entries_of_a_crontab_have_the_names_that_they_get() {
+        let text = "#\n30 2 * * * /usr/local/bin/backup --all\n*/5 * * * * echo hi\n@daily echo ho\n";
+        let (_, found) = all([text.to_owned(), "[jobs.backup]\nevery = '1h'\nshell = 'a'\n".to_owned()]);
+        let jobs = found["files"][0]["jobs"].as_array().unwrap();
+        let names: Vec<_> = jobs.iter().map(|job| job["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["0-backup", "echo", "echo-2"]);
+        let whole: String = jobs.iter().map(|job| job["definition"].as_str().unwrap()).collect();
+        assert!(names.iter().all(|name| whole.contains(&format!("[jobs.{name}]\n"))), "{whole}");
+        assert!(JobFile::parse(&Source::new("whole.toml", &*whole), &TimeZone::UTC).problems.is_empty());
     }
 
     #[test]
