@@ -163,6 +163,8 @@ fn searched(jobs: Vec<Arc<CachedJob>>, from: Timestamp, to: Timestamp) -> Vec<Fo
     let share = (MAX_TIMES / jobs.len().max(1)).clamp(1, MAX_COUNTED);
     let lane = |known: Arc<CachedJob>| {
         let plan = known.plan.clone()?;
+        // A job that rests until a clock that was set back is where it was has no time before that.
+        let start = known.wire.next.map_or(start, |next| start.max(next - SignedDuration::from_nanos(1)));
         let mut times = plan.timetable.occurrences(start, end, share + 1);
         let is_cut = share < times.len();
         times.truncate(share);
@@ -301,6 +303,18 @@ mod tests {
             assert!(!found.is_cut);
             assert_eq!(found.histogram.counts.iter().sum::<u64>(), count as u64);
         }
+    }
+
+    #[test]
+    fn a_job_that_rests_for_the_clock_has_no_time_before_it_is_due_again() {
+        let definition = "[jobs.a]\nevery = \"1m\"\nrun = [\"true\"]\n".to_owned();
+        let from: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
+        let next = from + SignedDuration::from_hours(2);
+        let wire = JobWire { name: "a".to_owned(), next: Some(next), ..JobWire::default() };
+        let plan = read(&definition, &TimeZone::UTC);
+        let job = Arc::new(CachedJob { wire, definition, plan });
+        let lanes = searched(vec![job], from, from + SignedDuration::from_hours(3));
+        assert_eq!((lanes[0].times[0], lanes[0].times.len()), (next, 60));
     }
 
     #[test]
