@@ -54,6 +54,7 @@ fn matches(known: &CachedJob, params: &QueryParams, states: &[String]) -> bool {
         "failing" => 0 < wire.failures,
         "troubled" => wire.is_troubled(),
         "mismatched" => wire.is_mismatched(),
+        "silent" => wire.silent_since.is_some(),
         other => other == code,
     };
     (states.is_empty() || states.iter().any(is_in))
@@ -389,6 +390,16 @@ mod tests {
     use super::*;
     use mainspring_cron::Schedule;
     use mainspring_job::Exclusion;
+
+    #[test]
+    fn a_job_that_is_silent_is_found_by_that_word() {
+        let is_found = |silent_since| {
+            let wire = JobWire { silent_since, ..JobWire::default() };
+            let known = CachedJob { wire, definition: String::new(), plan: None };
+            matches(&known, &QueryParams::default(), &["silent".to_owned()])
+        };
+        assert_eq!((is_found(Some(Timestamp::UNIX_EPOCH)), is_found(None)), (true, false));
+    }
 
     #[test]
     fn a_search_that_is_given_up_says_so() {
