@@ -9,7 +9,8 @@
 //! copy of the file signs in nowhere. It is read again when it changes: a token that is taken out of it is
 //! good no longer.
 //!
-//! Cost: one look at the file for each request that has a token or a session of one.
+//! Cost: one look at the file for each request that has a token or a session of one. A change waits until the
+//! change before it is made.
 //!
 //! Does not stretch tokens: 256 bits cannot be guessed, however fast.
 
@@ -199,6 +200,7 @@ fn parse(line: &str) -> Result<Token, String> {
 pub fn add(data: &DataDirectory, name: &str, scope: Scope) -> io::Result<String> {
     JobName::new(name).map_err(|error| wrong(error.to_string()))?;
     let path = path(data);
+    let _lock = lock(&path)?;
     let mut tokens = Tokens::open(path.clone())?.tokens;
     if tokens.iter().any(|token| token.name == name) {
         let text = format!("`{name}` has a token already: mainspring token remove {name} takes it away");
@@ -220,6 +222,10 @@ pub fn add(data: &DataDirectory, name: &str, scope: Scope) -> io::Result<String>
 /// When the file cannot be read or written.
 pub fn remove(data: &DataDirectory, name: &str) -> io::Result<bool> {
     let path = path(data);
+    if !path.exists() {
+        return Ok(false);
+    }
+    let _lock = lock(&path)?;
     let mut tokens = Tokens::open(path.clone())?.tokens;
     let count = tokens.len();
     tokens.retain(|token| token.name != name);
@@ -228,6 +234,18 @@ pub fn remove(data: &DataDirectory, name: &str) -> io::Result<bool> {
     }
     write(&path, &tokens)?;
     Ok(true)
+}
+
+/// Keeps others from changing the file until it is dropped: a change that is read from an older file would
+/// undo theirs. It is the folder that is locked, because each change puts another file in the place.
+fn lock(path: &Path) -> io::Result<File> {
+    let folder = File::open(folder(path))?;
+    folder.lock()?;
+    Ok(folder)
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().map_or(Path::new("."), |folder| folder)
 }
 
 /// Writes all of the file, or nothing.
@@ -246,8 +264,7 @@ fn write(path: &Path, tokens: &[Token]) -> io::Result<()> {
         let _ = fs::remove_file(&new);
     }
     renamed?;
-    let folder = path.parent().map_or(Path::new("."), |folder| folder);
-    File::open(folder)?.sync_all()
+    File::open(folder(path))?.sync_all()
 }
 
 #[cfg(test)]
@@ -256,6 +273,7 @@ mod tests {
     use crate::scratch;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
+    use std::thread;
 
     fn data(name: &str) -> DataDirectory {
         let folder = scratch::path(&format!("tokens-{name}"));
@@ -284,6 +302,23 @@ mod tests {
         tokens.refresh().unwrap();
         assert!(!tokens.has(&found));
         assert_eq!(fs::metadata(path(&data)).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn changes_at_once_undo_no_other() {
+        let data = data("at-once");
+        let names: Vec<String> = (0..8).map(|number| format!("t{number}")).collect();
+        add(&data, "old", Scope::Look).unwrap();
+        thread::scope(|scope| {
+            for name in &names {
+                scope.spawn(|| add(&data, name, Scope::Look).unwrap());
+            }
+            scope.spawn(|| assert!(remove(&data, "old").unwrap()));
+        });
+        let tokens = Tokens::open(path(&data)).unwrap();
+        let mut found: Vec<&str> = tokens.all().iter().map(|token| token.name.as_str()).collect();
+        found.sort_unstable();
+        assert_eq!(found, names);
     }
 
     #[test]
