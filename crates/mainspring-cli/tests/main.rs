@@ -10,6 +10,7 @@ mod activation;
 mod after;
 mod alike;
 mod apache_example;
+mod api;
 mod asked;
 mod bad_input;
 mod burst;

@@ -192,7 +192,8 @@ pub async fn follow(call: Call) -> Reply {
 /// The answer to an identity with as many streams as it may have.
 pub fn too_many_streams() -> Problem {
     let text = format!(
-        "there are {MAX_STREAMS_OF_IDENTITY} streams of yours, or {MAX_STREAMS} of all, and there may be no more: close another page"
+        "there are {MAX_STREAMS_OF_IDENTITY} streams of yours, or {MAX_STREAMS} of all, and there may be no \
+         more: close a page, or end a command that follows or waits"
     );
     let mut problem = Problem::new(Code::TooMany, text);
     problem.retry_after = Some(15);

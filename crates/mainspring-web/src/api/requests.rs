@@ -27,7 +27,7 @@ use tokio::time::timeout;
 use super::log::too_many_streams;
 use crate::body_stream::{Sender, flow};
 use crate::call::{Call, Reply, text};
-use crate::event_stream::{BEAT, EventStream};
+use crate::event_stream::{BEAT, EventStream, StreamSlot};
 use crate::guard::check_scope;
 use crate::pool::{Actor, Connection};
 use crate::problem::{Code, Problem};
@@ -69,13 +69,15 @@ pub async fn answer(call: Call) -> Reply {
     check_scope(call.who()?, scope)?;
     match request {
         Request::Run { job, wait: true, due, key } => {
+            // First, because a run that has started is not taken back.
+            let place = place(&call)?;
             let run = Request::Run { job, wait: false, due, key };
             let first = call.app.change(call.who()?, comment, run).await?;
             let Response::Planned { run } = &first else { return lines(&first, id) };
             let wait = Request::Wait { run: run.to_string() };
-            waiting(&call, id, Some(first), wait).await
+            waiting(place, id, Some(first), wait).await
         }
-        request if request.row().answers != Answers::One => waiting(&call, id, None, request).await,
+        request if request.row().answers != Answers::One => waiting(place(&call)?, id, None, request).await,
         request if scope == Scope::Look => lines(&call.app.pool.look(request).await?, id),
         request => lines(&call.app.change(call.who()?, comment, request).await?, id),
     }
@@ -98,12 +100,21 @@ fn lines(response: &Response, id: u64) -> Reply {
     Ok(text(LINES, response.line(id)))
 }
 
-/// Answers with what comes, as it comes, over a connection of its own to the loop.
-async fn waiting(call: &Call, id: u64, first: Option<Response>, request: Request) -> Reply {
+/// A place among the streams, and a connection of its own to the loop.
+fn place(call: &Call) -> Result<(StreamSlot, Connection), Problem> {
     let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let gone = |_| Problem::new(Code::Temporary, "the server is stopping");
     let stream = connect(&call.app.data.socket()).map_err(gone)?;
-    let mut line = Connection::new(stream).map_err(gone)?;
+    Ok((slot, Connection::new(stream).map_err(gone)?))
+}
+
+/// Answers with what comes, as it comes.
+async fn waiting(
+    (slot, mut line): (StreamSlot, Connection),
+    id: u64,
+    first: Option<Response>,
+    request: Request,
+) -> Reply {
     // An error that comes at once is one of HTTP.
     let next = match &first {
         None => Some(line.ask(Actor::default(), request.clone()).await?),
