@@ -3,7 +3,7 @@
 use mainspring_web::scope::Scope;
 use serde_json::json;
 
-use crate::site::{Site, read_head};
+use crate::site::{Site, read_head, read_until};
 use crate::test_server::IDLE;
 
 /// How many streams one identity may have.
@@ -24,5 +24,25 @@ fn who_is_told_to_wait_for_a_stream_has_started_no_run() {
     assert_eq!(site.post("/api/v1/requests", &token, &run).status, 429);
     assert_eq!(site.get("/api/v1/runs", &token).json()["items"], json!([]), "nothing has happened");
     drop(open);
+    site.stop();
+}
+
+#[test]
+fn a_run_that_waits_for_its_next_attempt_is_not_over_and_is_cancelled() {
+    let jobs =
+        "[jobs.again]\nat = 2100-01-01T00:00:00Z\nrun = ['false']\nretry = { max = 1, backoff = '1h' }\n";
+    let site = Site::start("api-waiting", jobs, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let started = site.post("/api/v1/jobs/again/run", &token, "{}").json();
+    let run = format!("/api/v1/runs/{}", started["run"].as_str().unwrap().replace('@', "/") + "/0");
+    while site.get(&run, &token).json()["ended"].is_null() {}
+    assert_eq!(site.get(&format!("{run}/output"), &token).header("x-complete"), Some("false"));
+    let mut output = site.stream(&format!("{run}/output/events"), &token);
+    assert_eq!(read_head(&mut output).0, 200);
+    assert_eq!(site.post(&format!("{run}/cancel"), &token, "{}").status, 202);
+    let end = read_until(&mut output, &["event: end", "data: {\"state"]);
+    let end = end + &read_until(&mut output, &["}"]);
+    assert!(end.contains("cancelled"), "{end}");
+    assert_eq!(site.post(&format!("{run}/cancel"), &token, "{}").status, 409, "it is over");
     site.stop();
 }

@@ -30,7 +30,7 @@ use crate::catalogue::CachedJob;
 pub use file::FileState;
 pub(crate) use job::PauseReason;
 pub use job::{Job, JobDetail, Pause, PolicyWord};
-pub use run::{Run, address_of, is_output_removed, output_path};
+pub use run::{Run, address_of, is_open, is_output_removed, output_path};
 
 /// An instant as people of a zone read it.
 pub fn civil(at: Timestamp, zone: &TimeZone) -> Zoned {

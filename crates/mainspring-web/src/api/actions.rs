@@ -28,7 +28,7 @@ use crate::bulk::{Bulk, Deed};
 use crate::call::{Call, Reply, json as answer, ok, parameters};
 use crate::catalogue::strange;
 use crate::problem::{Code, Problem};
-use crate::view::{Moment, address_of};
+use crate::view::{Moment, address_of, is_open};
 
 /// How far from the server's clock a click may say that it was: browsers have clocks of their own.
 const MAX_CLICK_SECONDS: i64 = 60;
@@ -293,8 +293,7 @@ async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) 
     let note = call.note().await?;
     // A run that is not there is 404, and one in another state 409: the loop says the first of both.
     let found = runs::found(&call).await?;
-    let is_open = found.run.ended.is_none();
-    if (code == "cancel") != is_open || (code != "cancel" && found.run.state != RunState::Dead) {
+    if (code == "cancel") != is_open(&found.run) || (code != "cancel" && found.run.state != RunState::Dead) {
         let text = format!("the run is {}", found.run.state.to_string().replace('_', " "));
         return Err(Problem::new(Code::Conflict, text));
     }

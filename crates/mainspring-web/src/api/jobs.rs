@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
 use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms, history, percentile};
 use crate::problem::{Code, Problem};
-use crate::view::{Job, Moment, civil, state_code, zone_of};
+use crate::view::{Job, Moment, civil, is_open, state_code, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -364,9 +364,7 @@ pub async fn heatmap(call: Call) -> Reply {
     let is_cut = oldest.is_some_and(|oldest| Some(year) <= year_of(oldest));
     let mut days: BTreeMap<String, Day> = BTreeMap::new();
     // A run that waits for its next attempt has an end too, that of the last.
-    for run in
-        runs.iter().filter(|run| run.ended.is_some() && !run.state.known().is_some_and(RunState::is_open))
-    {
+    for run in runs.iter().filter(|run| run.ended.is_some() && !is_open(run)) {
         let date = run.nominal.to_zoned(zone.clone()).date();
         if usize::try_from(date.year()).ok() != Some(year) {
             continue;

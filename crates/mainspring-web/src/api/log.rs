@@ -28,7 +28,7 @@ use crate::event_stream::{BEAT, EventStream, MAX_STREAMS, MAX_STREAMS_OF_IDENTIT
 use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
 use crate::tail::{Part, lines_of_attempt, read_at, start_of_lines};
-use crate::view::{is_output_removed, output_path};
+use crate::view::{is_open, is_output_removed, output_path};
 
 /// How many lines may be asked for from the end.
 const MAX_TAIL_LINES: usize = 10_000;
@@ -63,10 +63,6 @@ const _: () = assert!(LOOK.as_millis() * LOOKS_PER_BEAT as u128 == BEAT.as_milli
 /// Why there is no output of a run whose file was removed.
 const REMOVED: &str = "the output of this run is not kept any more: newer output has taken its place";
 
-fn is_over(run: &RunWire) -> bool {
-    run.ended.is_some()
-}
-
 /// The file of a run's output; `None` if it has written nothing.
 ///
 /// # Errors
@@ -76,7 +72,7 @@ fn open(call: &Call, run: &RunWire) -> Result<Option<File>, Problem> {
     match File::open(output_path(&call.app, run)) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            if is_over(run) && is_output_removed(&call.app, run) {
+            if !is_open(run) && is_output_removed(&call.app, run) {
                 return Err(Problem::new(Code::Gone, REMOVED));
             }
             Ok(None)
@@ -154,7 +150,7 @@ fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> R
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(count));
-    headers.insert("x-complete", HeaderValue::from_static(if is_over(run) { "true" } else { "false" }));
+    headers.insert("x-complete", HeaderValue::from_static(if is_open(run) { "false" } else { "true" }));
     if let Some((from, to, length)) = of {
         debug_assert_eq!(from + count, to, "the body is as long as its header says");
         debug_assert!(to <= length);
@@ -204,7 +200,7 @@ async fn follow_file(call: &Call, mut run: RunWire, after: u64, sender: Sender) 
     let (mut at, mut looks) = (after, 0_u32);
     loop {
         // Whether it is over is asked before the file is looked at, so that nothing is left in it.
-        if looks.is_multiple_of(LOOKS_PER_QUESTION) && !is_over(&run) {
+        if looks.is_multiple_of(LOOKS_PER_QUESTION) && is_open(&run) {
             match found(call).await {
                 Ok(found) => run = found.run,
                 Err(_) => return,
@@ -232,7 +228,7 @@ async fn follow_file(call: &Call, mut run: RunWire, after: u64, sender: Sender) 
         if has_more {
             continue;
         }
-        if is_over(&run) {
+        if !is_open(&run) {
             sender.send(plain("end", &json!({ "state": run.state }))).await;
             return;
         }

@@ -26,7 +26,7 @@ use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
 use crate::catalogue::{CachedJob, between_ms, strange};
 use crate::problem::{Code, Problem};
-use crate::view::{Civils, List, Run, address_of, civils, output_path, zone_of};
+use crate::view::{Civils, List, Run, address_of, civils, is_open, output_path, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -131,8 +131,7 @@ pub async fn page(
             seen_count += found.len();
             // One that waits for its next attempt has the end of the last, and was found among those that are
             // open.
-            let is_own =
-                |run: &RunWire| question.order.is_none() || !run.state.known().is_some_and(RunState::is_open);
+            let is_own = |run: &RunWire| question.order.is_none() || !is_open(run);
             // One that has ended since those that are open were asked for is on the page already.
             let open: HashSet<RunKey> = match question.order {
                 Some(_) => runs.iter().map(|run: &RunWire| run.run.clone()).collect(),

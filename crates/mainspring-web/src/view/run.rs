@@ -77,3 +77,9 @@ pub fn output_path(app: &App, wire: &RunWire) -> PathBuf {
 pub fn is_output_removed(app: &App, wire: &RunWire) -> bool {
     is_removed(&app.output, &wire.run, wire.cause.known().unwrap_or(Cause::Trigger))
 }
+
+/// Whether the server still has something to do with a run. One that waits for its next attempt has the end
+/// of the last: the state says it, and not the end.
+pub fn is_open(wire: &RunWire) -> bool {
+    wire.state.known().is_some_and(RunState::is_open)
+}
