@@ -1,10 +1,16 @@
 //! The API of a real server, held to what its documents promise beyond each route's answer.
 
+use mainspring_web::route::Access;
+use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use serde_json::json;
 
+use crate::http::filled;
 use crate::site::{Site, read_head, read_until};
 use crate::test_server::IDLE;
+
+/// What a browser sends from our own page.
+const OWN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 
 /// How many streams one identity may have.
 const STREAMS: usize = 12;
@@ -44,5 +50,26 @@ fn a_run_that_waits_for_its_next_attempt_is_not_over_and_is_cancelled() {
     let end = end + &read_until(&mut output, &["}"]);
     assert!(end.contains("cancelled"), "{end}");
     assert_eq!(site.post(&format!("{run}/cancel"), &token, "{}").status, 409, "it is over");
+    site.stop();
+}
+
+#[test]
+fn a_parameter_that_a_route_does_not_have_is_refused_before_anything_is_done() {
+    let site = Site::start("api-parameters", IDLE, &["--define-over-http"]);
+    let token = site.token("ada", Scope::Define);
+    let bearer = [("Authorization", format!("Bearer {token}"))];
+    let bearer = [(bearer[0].0, bearer[0].1.as_str())];
+    for route in ROUTES.iter().filter(|route| route.path != "/") {
+        let path = format!("{}?colour=red", filled(route.path));
+        let is_open = route.access == Access::Anybody;
+        let headers = if is_open { &[OWN] } else { &bearer };
+        let body = if route.body.is_some() { "{}" } else { "" };
+        let answer = site.send(route.method.as_str(), &path, headers, body);
+        assert_eq!(answer.status, 400, "{} {path}", route.method);
+        assert!(answer.json()["detail"].as_str().unwrap().starts_with("there is no parameter `colour`: "));
+    }
+    let status = site.get("/api/v1/status", &token).json();
+    assert_eq!(status["paused"], false, "nothing has happened");
+    assert_eq!(site.send("GET", "/?page=now", &[], "").status, 200, "the page has parameters of its own");
     site.stop();
 }

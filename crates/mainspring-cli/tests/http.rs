@@ -12,7 +12,7 @@ use crate::site::{Site, read_head, read_until, resolved};
 use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// A path of the table with something in it.
-fn filled(path: &str) -> String {
+pub(crate) fn filled(path: &str) -> String {
     path.replace("{job}", "idle")
         .replace("{nominal}", "2100-01-01T00:00:00Z")
         .replace("{series}", "0")

@@ -40,8 +40,8 @@ pub type Replying = Pin<Box<dyn Future<Output = Reply> + Send>>;
 pub struct Call {
     /// The part of the address that the cookie of a session is for.
     pub private: Private,
-    /// The parameters that its route knows.
-    pub query: &'static [&'static str],
+    /// The parameters behind the question mark, which its route has.
+    pub params: QueryParams,
     /// What all share.
     pub app: Arc<App>,
     /// The caller; `None` where anybody may.
@@ -123,15 +123,6 @@ impl Call {
         self.who.as_ref().ok_or_else(|| Problem::new(Code::Unauthenticated, "sign in first"))
     }
 
-    /// The parameters behind the question mark, of which only those of the route are known.
-    ///
-    /// # Errors
-    ///
-    /// 400 for another one, and for one that stands there twice.
-    pub fn query_params(&self) -> Result<QueryParams, Problem> {
-        parameters(&self.uri, self.query)
-    }
-
     /// The body as a document. An empty one is `{}`.
     ///
     /// # Errors
@@ -206,9 +197,9 @@ pub fn parameters(uri: &Uri, known: &[&str]) -> Result<QueryParams, Problem> {
     let mut found = HashMap::new();
     for (name, value) in pairs {
         if !known.contains(&name.as_str()) {
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let known = if known.is_empty() { "there is none here".to_owned() } else { known.join(", ") };
             let name: String = name.chars().take(40).collect();
-            return Err(wrong(format!("there is no parameter `{}`: it is {known}", name.escape_debug())));
+            return Err(wrong(format!("there is no parameter `{}`: {known}", name.escape_debug())));
         }
         if found.insert(name.clone(), value).is_some() {
             return Err(wrong(format!("`{name}` stands there twice")));
@@ -310,7 +301,7 @@ mod tests {
         let app = App::new(Settings::default(), data, TimeZone::UTC, Pool::new(Vec::new())).unwrap();
         Call {
             private: Private::default(),
-            query: &[],
+            params: QueryParams::default(),
             app: Arc::new(app),
             who: Some(Principal { identity: Identity::Local, scope: Scope::Look }),
             proof: None,

@@ -25,7 +25,7 @@ use mainspring_exec::clock::Moment;
 use tokio::time::timeout;
 
 use crate::app::App;
-use crate::call::{Call, Reply};
+use crate::call::{Call, QueryParams, Reply, parameters};
 use crate::connections::{ConnectionSlot, MAX_OF_IDENTITY};
 use crate::guard::{
     Proof, add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe,
@@ -196,6 +196,12 @@ async fn checked(
     } else if changes_something {
         check_site(&app, &parts.headers, None)?;
     }
+    // Before a handler does anything, so that none can forget it.
+    let params = match route.path {
+        // The page has parameters of its own.
+        "/" => QueryParams::default(),
+        _ => parameters(&parts.uri, route.query)?,
+    };
     // A body that no route takes is not waited for.
     let body = match route.body {
         Some(_) => {
@@ -207,15 +213,15 @@ async fn checked(
     if changes_something && !body.is_empty() {
         check_media_type(&parts.headers)?;
     }
-    let parameters = Path::<HashMap<String, String>>::from_request_parts(&mut parts, &()).await;
-    let parameters = parameters.map(|Path(found)| found).unwrap_or_default();
+    let names = Path::<HashMap<String, String>>::from_request_parts(&mut parts, &()).await;
+    let names = names.map(|Path(found)| found).unwrap_or_default();
     let call = Call {
         private: parts.extensions.remove().unwrap_or_default(),
-        query: route.query,
+        params,
         app,
         who,
         proof,
-        parameters,
+        parameters: names,
         uri: parts.uri,
         headers: parts.headers,
         body,

@@ -413,7 +413,6 @@ fn encoded(text: &str) -> String {
 ///
 /// 404 if it is not known any more.
 pub async fn progress(call: Call) -> Reply {
-    call.query_params()?;
     let found = call.app.bulk.state(call.parameter("id"));
     ok(&found.ok_or_else(|| Problem::new(Code::NotFound, "that is not known any more"))?)
 }

@@ -237,7 +237,6 @@ fn toml_value(key: &str, value: &Value) -> Result<String, Problem> {
 ///
 /// 409 if there is one of that name, 422 with what is wrong in it, and what the loop says.
 pub async fn create(call: Call) -> Reply {
-    call.query_params()?;
     let (toml, name) = one_job(&call, None).await?;
     // The request has no name of its own: the audit has it as the note.
     call.app.change(call.who()?, Some(name.clone()), Request::Define { text: toml, replace: false }).await?;
@@ -252,7 +251,6 @@ pub async fn create(call: Call) -> Reply {
 ///
 /// As [`create`], 409 also for a job of a file, and 412 where it is another one than `If-Match` says.
 pub async fn replace(call: Call) -> Reply {
-    call.query_params()?;
     let (toml, name) = one_job(&call, Some(call.parameter("job").to_owned())).await?;
     if name != call.parameter("job") {
         let text = format!("the definition is of `{name}`, and the address of `{}`", call.parameter("job"));
@@ -271,7 +269,7 @@ pub async fn replace(call: Call) -> Reply {
 /// 400 for a history that is neither kept nor dropped, 404 if there is none, 409 for one of a file and for a
 /// history with runs that are open or dead, 412 as [`replace`], and what the loop says.
 pub async fn remove(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let drop_history = match params.get("history") {
         None | Some("keep") => false,
         Some("drop") => true,
@@ -290,7 +288,6 @@ pub async fn remove(call: Call) -> Reply {
 ///
 /// 409 for a name that another source has, 422 with what is wrong in them, and what the loop says.
 pub async fn apply(call: Call) -> Reply {
-    call.query_params()?;
     let (body, zone, who) = (call.body.clone(), call.app.zone.clone(), call.who()?);
     let before = call.app.catalogue.jobs(&call.app.pool).await?;
     let known = Arc::clone(&before);
@@ -394,7 +391,6 @@ fn write_diff(into: &mut String, name: &str, old: &str, new: &str) {
 ///
 /// What the loop says.
 pub async fn export(call: Call) -> Reply {
-    call.query_params()?;
     let jobs = call.app.catalogue.jobs(&call.app.pool).await?;
     let all = call.app.computations.run(&call.who()?.identity, move || exported(&jobs)).await?;
     Ok(text("application/toml; charset=utf-8", all))

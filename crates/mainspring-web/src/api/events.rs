@@ -22,7 +22,7 @@ use crate::event_stream::{BEAT, EventStream, plain};
 ///
 /// 429 while there are as many streams as may be.
 pub async fn events(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let last = call.headers.get(HeaderName::from_static("last-event-id")).and_then(|id| id.to_str().ok());
     let after = last.or(params.get("after")).map(str::to_owned);
     let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;

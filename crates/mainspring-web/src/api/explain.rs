@@ -107,7 +107,6 @@ fn wrong(text: impl Into<String>) -> Problem {
 ///
 /// 422 for one that cannot be read, with the place of what is wrong, and for an option that is none.
 pub async fn explain(call: Call) -> Reply {
-    call.query_params()?;
     let params: ExplainParams = call.document().await?;
     if MAX_EXPRESSION_BYTES < params.schedule.len() {
         return Err(wrong(format!("an expression has at most {MAX_EXPRESSION_BYTES} bytes")));

@@ -73,7 +73,6 @@ struct CheckedJob {
 ///
 /// What the loop says.
 pub async fn list(call: Call) -> Reply {
-    call.query_params()?;
     let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
         return Err(strange());
     };

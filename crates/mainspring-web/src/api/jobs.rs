@@ -102,10 +102,10 @@ pub struct JobList<'k> {
 ///
 /// 400 for a parameter that is none, and what the loop says.
 pub async fn list(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let limit = params.number("limit", 100, MAX_ROWS)?;
     let app = &call.app;
-    let mut found = chosen(app, &params).await?;
+    let mut found = chosen(app, params).await?;
     let unsorted = sort(app, &mut found, params.get("sort").unwrap_or("name")).await?;
     let total = found.len();
     let start = params.get("after").and_then(|after| found.iter().position(|known| known.wire.name == after));
@@ -181,7 +181,6 @@ async fn known(call: &Call) -> Result<(Arc<CachedJob>, Arc<Recent>), Problem> {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn show(call: Call) -> Reply {
-    call.query_params()?;
     job_answer(&call, StatusCode::OK, call.parameter("job")).await
 }
 
@@ -216,7 +215,7 @@ pub struct Moments {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn next(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let count = params.number("n", 10, MAX_NEXT)?;
     let from = params.time("from")?.unwrap_or(call.now.wall);
     let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
@@ -280,7 +279,7 @@ impl Distribution {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn stats(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let days = match params.get("window") {
         Some("7d") => 7,
         None | Some("30d") => 30,
@@ -353,7 +352,7 @@ struct Day {
 ///
 /// 404 if there is no such job, and what the loop says.
 pub async fn heatmap(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let (known, _) = known(&call).await?;
     let zone = zone_of(&call.app, Some(&known));
     let this_year = usize::try_from(call.now.wall.to_zoned(zone.clone()).year()).unwrap_or(0);

@@ -101,7 +101,7 @@ fn range(text: &str, length: u64) -> Option<Result<(u64, u64), ()>> {
 ///
 /// 404 if there is no such run, 410 if its output is not kept any more, 416 for a range that is not there.
 pub async fn output(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let tail = params.get("tail").map(|_| params.number("tail", 1, MAX_TAIL_LINES)).transpose()?;
     let attempt = params.get("attempt").map(|_| params.number("attempt", 1, MAX_ATTEMPT)).transpose()?;
     let attempt = attempt.and_then(|attempt| u32::try_from(attempt).ok());
@@ -168,7 +168,7 @@ fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> R
 /// 404 if there is no such run, 410 if its output is not kept any more, 429 while there are as many streams
 /// as may be.
 pub async fn follow(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let after =
         params.get("after").or_else(|| call.headers.get("last-event-id").and_then(|id| id.to_str().ok()));
     let after: u64 =

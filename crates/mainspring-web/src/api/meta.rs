@@ -86,7 +86,6 @@ pub async fn readyz(call: Call) -> Reply {
 ///
 /// None.
 pub async fn openapi(call: Call) -> Reply {
-    call.query_params()?;
     let description = call.app.description.get().cloned().unwrap_or_default();
     Ok(shared("application/json", description))
 }
@@ -97,7 +96,6 @@ pub async fn openapi(call: Call) -> Reply {
 ///
 /// What the loop says.
 pub async fn metrics(call: Call) -> Reply {
-    call.query_params()?;
     let accept: Vec<&str> =
         call.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let format = TextFormat::of(&accept.join(","));

@@ -139,7 +139,7 @@ impl Once {
 ///
 /// 400 for a parameter that is none.
 pub async fn list(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let limit = params.number("limit", 100, MAX_ROWS)?;
     let after = params.get("after").map(str::to_owned);
     let found = call.app.pool.look(Request::Pending { after, limit }).await?;
@@ -155,7 +155,6 @@ pub async fn list(call: Call) -> Reply {
 ///
 /// 404 if none waits under that name, and what the loop says.
 pub async fn show(call: Call) -> Reply {
-    call.query_params()?;
     let id = call.parameter("id").to_owned();
     match call.app.pool.look(Request::Show { job: id.clone() }).await? {
         Response::Once(wire) => ok(&Once::new(&call, wire)),
@@ -291,7 +290,6 @@ fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
 /// 403 for work of one's own without the scope `define`, 409 for a name that is taken, 422 for what cannot be
 /// understood, and what the loop says.
 pub async fn create(call: Call) -> Reply {
-    call.query_params()?;
     let (status, document) = submit(&call, call.document().await?, call.idempotency_key()?).await?;
     let mut response = answer(status, &document)?;
     let id = document.id.as_deref().unwrap_or_default();
@@ -307,7 +305,6 @@ pub async fn create(call: Call) -> Reply {
 ///
 /// 422 for what cannot be understood; what is wrong with one of them stands in its answer.
 pub async fn create_many(call: Call) -> Reply {
-    call.query_params()?;
     let Batch { items: all } = call.document().await?;
     let mut items = Vec::with_capacity(all.len());
     for params in all {
@@ -322,7 +319,6 @@ pub async fn create_many(call: Call) -> Reply {
 ///
 /// 404 if none waits under that name, and what the loop says.
 pub async fn withdraw(call: Call) -> Reply {
-    call.query_params()?;
     let id = call.parameter("id").to_owned();
     let Response::Once(_) = call.app.pool.look(Request::Show { job: id.clone() }).await? else {
         return Err(Problem::new(Code::NotFound, format!("no one-shot job `{id}` waits")));

@@ -85,7 +85,6 @@ struct You {
 ///
 /// What the loop says.
 pub async fn status(call: Call) -> Reply {
-    call.query_params()?;
     ok(&status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
@@ -169,7 +168,6 @@ struct Part {
 ///
 /// What the loop says.
 pub async fn health(call: Call) -> Reply {
-    call.query_params()?;
     let app = &call.app;
     let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
     let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
@@ -206,7 +204,7 @@ pub async fn last_pause(app: &App, target: &str) -> Result<Option<AuditWire>, Pr
 ///
 /// 400 for a parameter that is none, and what the loop says.
 pub async fn audit(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let limit = params.number("limit", 100, MAX_ENTRIES)?;
     let wrong = |name: &str, what: &str| Problem::new(Code::Usage, format!("`{name}` must be {what}"));
     params.time("since")?;

@@ -62,7 +62,6 @@ pub fn scope_of(request: &Request) -> Option<Scope> {
 /// 400 if it is none, 403 without its scope, 429 while there are as many streams as may be, and what the loop
 /// says.
 pub async fn answer(call: Call) -> Reply {
-    call.query_params()?;
     let IdentifiedRequest { id, request, actor: _, comment } = call.read(parse).await?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;

@@ -175,10 +175,10 @@ fn place(run: &RunWire, question: &HistoryWire) -> String {
 ///
 /// 400 for a parameter that is none, and what the loop says.
 pub async fn list(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let limit = params.number("limit", 100, MAX_ROWS)?;
     let app = &call.app;
-    let Page { runs, next } = page(app, &params, params.get("after"), limit, MAX_SEEN).await?;
+    let Page { runs, next } = page(app, params, params.get("after"), limit, MAX_SEEN).await?;
     let total = (next.is_none() && params.get("after").is_none()).then_some(runs.len());
     let jobs = by_name(app).await?;
     // How long a run usually takes is told of those that go on: whether one is stuck is seen from it.
@@ -270,7 +270,6 @@ struct Hrefs {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn show(call: Call) -> Reply {
-    call.query_params()?;
     let app = &call.app;
     let FoundWire { run, planned, attempts, holds } = found(&call).await?;
     let jobs = by_name(app).await?;

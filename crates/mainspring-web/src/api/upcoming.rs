@@ -128,7 +128,7 @@ struct FoundLane {
 ///
 /// 400 for a span that is none or too long, and what the loop says.
 pub async fn upcoming(call: Call) -> Reply {
-    let params = call.query_params()?;
+    let params = &call.params;
     let from = params.time("from")?.unwrap_or(call.now.wall);
     let day_after = || from.saturating_add(SignedDuration::from_hours(24)).unwrap_or(from);
     let to = params.time("to")?.unwrap_or_else(day_after);
