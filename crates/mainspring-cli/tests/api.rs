@@ -73,3 +73,15 @@ fn a_parameter_that_a_route_does_not_have_is_refused_before_anything_is_done() {
     assert_eq!(site.send("GET", "/?page=now", &[], "").status, 200, "the page has parameters of its own");
     site.stop();
 }
+
+#[test]
+fn a_code_gives_operate_also_where_tokens_may_define() {
+    let site = Site::start("api-code", IDLE, &["--define-over-http"]);
+    let opened = site.served.ask(&["open", "--print"]).stdout;
+    let cookie = site.cookie(&json!({ "code": opened.trim().split_once("#code=").unwrap().1 })).unwrap();
+    let headers = [("Cookie", cookie.as_str()), OWN];
+    let you = site.send("GET", "/api/v1/status", &headers, "").json()["you"].clone();
+    assert_eq!(you, json!({ "name": "local user", "scope": "operate" }));
+    assert_eq!(site.send("POST", "/api/v1/jobs", &headers, "{}").status, 403);
+    site.stop();
+}

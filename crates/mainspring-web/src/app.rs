@@ -200,7 +200,8 @@ impl App {
             SignIn::Code(code) => {
                 let answer = self.pool.ask(Actor::default(), Request::Redeem { code }).await;
                 let is_good = matches!(answer, Ok(Response::LoginCode(_)));
-                is_good.then(|| self.allowed(Principal { identity: Identity::Local, scope: Scope::Define }))
+                // No more, because other users may read the code in the arguments of a browser.
+                is_good.then(|| self.allowed(Principal { identity: Identity::Local, scope: Scope::Operate }))
             }
         };
         let Some(who) = found else {
