@@ -85,3 +85,23 @@ fn a_code_gives_operate_also_where_tokens_may_define() {
     assert_eq!(site.send("POST", "/api/v1/jobs", &headers, "{}").status, 403);
     site.stop();
 }
+
+#[test]
+fn what_no_client_may_do_is_refused_with_the_option_that_says_so() {
+    for (args, path, part) in [
+        (
+            &["--read-only"][..],
+            "/api/v1/jobs/idle/pause",
+            "no client has here: the server runs with --read-only",
+        ),
+        (&[], "/api/v1/jobs", "the server runs without --define-over-http"),
+        (&["--define-over-http"], "/api/v1/apply", "and token mara has operate"),
+    ] {
+        let site = Site::start("api-most", IDLE, args);
+        let token = site.token("mara", Scope::Operate);
+        let refused = site.post(path, &token, "{}");
+        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+        assert_eq!((refused.status, detail.contains(part)), (403, true), "{detail}");
+        site.stop();
+    }
+}

@@ -131,12 +131,7 @@ impl App {
 
     /// What somebody may do here: less where nothing may be changed, or nothing defined.
     fn allowed(&self, who: Principal) -> Principal {
-        let most = match &self.settings {
-            settings if settings.is_read_only => Scope::Look,
-            settings if settings.is_defining => Scope::Define,
-            _ => Scope::Operate,
-        };
-        Principal { scope: who.scope.min(most), ..who }
+        Principal { scope: who.scope.min(self.settings.most().0), ..who }
     }
 
     /// Whose token it is.

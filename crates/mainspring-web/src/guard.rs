@@ -144,12 +144,17 @@ pub fn cookie(app: &App, headers: &HeaderMap) -> Option<String> {
 ///
 /// # Errors
 ///
-/// 403 where it is not.
-pub fn check_scope(who: &Principal, needed: Scope) -> Result<(), Problem> {
+/// 403 where it is not, with the option if that of no client is.
+pub fn check_scope(app: &App, who: &Principal, needed: Scope) -> Result<(), Problem> {
     if needed <= who.scope {
         return Ok(());
     }
-    let text = format!("this needs the scope {needed}, and {} has {}", who.identity, who.scope);
+    let text = match app.settings.most() {
+        (most, why) if most < needed => {
+            format!("this needs the scope {needed}, which no client has here: the server runs {why}")
+        }
+        _ => format!("this needs the scope {needed}, and {} has {}", who.identity, who.scope),
+    };
     Err(Problem::new(Code::Denied, text))
 }
 

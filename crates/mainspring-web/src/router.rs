@@ -184,7 +184,7 @@ async fn checked(
     if let Access::Needs(scope) = route.access {
         let peer = parts.extensions.get::<Peer>().cloned();
         let (found, how) = identify(&app, peer.as_ref().and_then(|peer| peer.from), &parts.headers, now)?;
-        check_scope(&found, scope)?;
+        check_scope(&app, &found, scope)?;
         if peer.is_some_and(|peer| !peer.place.prove(&found.identity)) {
             return Err(too_many_connections(&found));
         }

@@ -20,6 +20,7 @@ use mainspring_server::protocol::METERED_JOBS;
 
 use crate::network::Network;
 use crate::proxy_users::ProxyUsers;
+use crate::scope::Scope;
 use crate::sessions::Principal;
 
 /// Where a server listens if nothing else is said: this machine alone.
@@ -214,6 +215,15 @@ impl Settings {
             .as_ref()
             .is_some_and(|url| format!("{}://{}", url.scheme, url.authority) == origin);
         is_public || host.is_some_and(|host| origin == format!("http://{}", host.to_ascii_lowercase()))
+    }
+
+    /// The most that a client may do, and why no client may do more.
+    pub fn most(&self) -> (Scope, &'static str) {
+        match self {
+            settings if settings.is_read_only => (Scope::Look, "with --read-only"),
+            settings if settings.is_defining => (Scope::Define, "as all others"),
+            _ => (Scope::Operate, "without --define-over-http"),
+        }
     }
 
     /// The path before all addresses, with its final slash.

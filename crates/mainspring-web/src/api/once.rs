@@ -184,7 +184,7 @@ async fn submit(
         }
         (Some(_), None) => Err(wrong("`policies` and `name` are those of the job")),
         (None, Some(work)) => {
-            check_scope(call.who()?, Scope::Define)?;
+            check_scope(&call.app, call.who()?, Scope::Define)?;
             let work = own(work, params.policies)?;
             let submission =
                 SubmitWire { due: due.to_string(), name: params.name, key, work, ..SubmitWire::default() };

@@ -65,7 +65,7 @@ pub async fn answer(call: Call) -> Reply {
     let IdentifiedRequest { id, request, actor: _, comment } = call.read(parse).await?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
-    check_scope(call.who()?, scope)?;
+    check_scope(&call.app, call.who()?, scope)?;
     match request {
         Request::Run { job, wait: true, due, key } => {
             // First, because a run that has started is not taken back.
