@@ -2,7 +2,7 @@
 //!
 //! | check | asks | else |
 //! |---|---|---|
-//! | host | is it one of ours? A page of another site whose name points here has that site's name | 421 |
+//! | host | is it an address, `localhost` or our name? A page whose name was made to point here has that name | 421 |
 //! | identity | a user whom the proxy names, a token, or a session that has not ended | 401 |
 //! | scope | that of the route, at least | 403 |
 //! | site | what changes something without a token comes from our own page | 403 |
@@ -75,13 +75,13 @@ fn only(headers: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Res
 /// # Errors
 ///
 /// 421 for every other host.
-pub fn check_host(app: &App, port: Option<u16>, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+pub fn check_host(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let wrong = |host: &str| {
         let text = format!("this server is not `{}`: serve --public-url names other hosts", printable(host));
         Problem::new(Code::Misdirected, text)
     };
     let host = only(headers, HOST).map_err(|()| wrong(".."))?.ok_or_else(|| wrong(""))?;
-    let is_ours = app.settings.has_host(host, port);
+    let is_ours = app.settings.has_host(host);
     let is_same = uri.authority().is_none_or(|authority| authority.as_str() == host);
     if is_ours && is_same { Ok(()) } else { Err(wrong(host)) }
 }

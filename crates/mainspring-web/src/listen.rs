@@ -89,7 +89,7 @@ pub struct Bound {
 
 #[derive(Debug)]
 enum Socket {
-    Tcp(std::net::TcpListener, u16),
+    Tcp(std::net::TcpListener),
     Unix(std::os::unix::net::UnixListener),
 }
 
@@ -138,7 +138,7 @@ fn handed_socket(socket: &HandedSocket, settings: &Settings) -> io::Result<(Sock
 fn at_port(listener: std::net::TcpListener) -> io::Result<(Socket, String)> {
     listener.set_nonblocking(true)?;
     let bound = listener.local_addr()?;
-    Ok((Socket::Tcp(listener, bound.port()), format!("http://{bound}/")))
+    Ok((Socket::Tcp(listener), format!("http://{bound}/")))
 }
 
 fn in_folder(listener: std::os::unix::net::UnixListener) -> io::Result<(Socket, String)> {
@@ -201,7 +201,7 @@ impl Sockets {
 impl Socket {
     fn try_clone(&self) -> io::Result<Socket> {
         Ok(match self {
-            Socket::Tcp(listener, port) => Socket::Tcp(listener.try_clone()?, *port),
+            Socket::Tcp(listener) => Socket::Tcp(listener.try_clone()?),
             Socket::Unix(listener) => Socket::Unix(listener.try_clone()?),
         })
     }
@@ -291,7 +291,7 @@ async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
 
 async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, socket: Socket) {
     match socket {
-        Socket::Tcp(listener, port) => {
+        Socket::Tcp(listener) => {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
             let mut refused = Repeats::default();
             loop {
@@ -299,7 +299,7 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
                     Ok((stream, from)) if app.settings.takes(from.ip()) => {
                         let _ = stream.set_nodelay(true);
                         let place = Connections::enter(&connections, Origin::Address(from.ip()));
-                        begin(&app, &router, Peer { port: Some(port), from: Some(from.ip()), place }, stream);
+                        begin(&app, &router, Peer { from: Some(from.ip()), place }, stream);
                     }
                     Ok((_, from)) => say_refused(&mut refused, from.ip()),
                     Err(_) => sleep(ACCEPT_REST).await,
@@ -313,7 +313,7 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
                     Ok((stream, _)) => {
                         let user = stream.peer_cred().map(|credentials| Origin::User(credentials.uid()));
                         let place = Connections::enter(&connections, user.unwrap_or(Origin::Unknown));
-                        begin(&app, &router, Peer { port: None, from: None, place }, stream);
+                        begin(&app, &router, Peer { from: None, place }, stream);
                     }
                     Err(_) => sleep(ACCEPT_REST).await,
                 }

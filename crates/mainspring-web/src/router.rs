@@ -45,9 +45,7 @@ const BODY_PATIENCE: Duration = Duration::from_secs(30);
 /// The connection that a request came over.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Our port; `None` for a socket in a folder.
-    pub port: Option<u16>,
-    /// From where it was made; `None` as before.
+    /// From where it was made; `None` for a socket in a folder.
     pub from: Option<IpAddr>,
     /// Its place among the connections.
     pub place: ConnectionSlot,
@@ -95,7 +93,7 @@ pub async fn serve(
     request: Request,
 ) -> Result<Response<Body>, Infallible> {
     let (mut parts, body) = request.into_parts();
-    let mut response = match check_host(&app, peer.port, &parts.uri, &parts.headers) {
+    let mut response = match check_host(&app, &parts.uri, &parts.headers) {
         Err(problem) => {
             app.meter.refuse(&problem);
             problem.response()

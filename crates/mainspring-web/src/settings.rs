@@ -11,7 +11,7 @@
 //! Does not listen: see [`listen`](crate::listen).
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -102,7 +102,9 @@ impl FromStr for PublicUrl {
             return Err(wrong());
         }
         let path = format!("{}/", uri.path().trim_end_matches('/'));
-        let (scheme, authority) = (scheme.to_owned(), authority.as_str().to_ascii_lowercase());
+        // Browsers leave the usual port of a scheme out.
+        let authority = without_usual_port(authority.as_str(), scheme).to_ascii_lowercase();
+        let scheme = scheme.to_owned();
         Ok(PublicUrl { scheme, authority, path })
     }
 }
@@ -199,12 +201,11 @@ impl Settings {
         self.proxy_users.as_ref().filter(|_| is_proxy).map_or(Ok(None), |users| users.find(headers))
     }
 
-    /// Whether a host is one of ours, on this port.
-    pub fn has_host(&self, host: &str, port: Option<u16>) -> bool {
+    /// Whether a host is one of ours: a name that an attacker could have made to point here is none.
+    pub fn has_host(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
-        let is_public =
-            self.public_url.as_ref().is_some_and(|url| is_authority(&host, &url.authority, &url.scheme));
-        is_public || ["localhost", "127.0.0.1", "[::1]"].iter().any(|name| is_local(&host, name, port))
+        let is_public = |url: &PublicUrl| without_usual_port(&host, &url.scheme) == url.authority;
+        self.public_url.as_ref().is_some_and(is_public) || is_beyond_names(&host)
     }
 
     /// Whether a page of this origin is ours. `host` is the one that was asked, which was checked before.
@@ -242,20 +243,21 @@ impl Settings {
     }
 }
 
-fn is_authority(host: &str, authority: &str, scheme: &str) -> bool {
-    let port = if scheme == "https" { ":443" } else { ":80" };
-    host == authority || host.strip_suffix(port) == Some(authority)
+fn without_usual_port<'h>(host: &'h str, scheme: &str) -> &'h str {
+    host.strip_suffix(if scheme == "https" { ":443" } else { ":80" }).unwrap_or(host)
 }
 
-fn is_local(host: &str, name: &str, port: Option<u16>) -> bool {
-    match host.strip_prefix(name) {
-        Some("") => port.is_none_or(|port| port == 80),
-        Some(rest) => {
-            let found = rest.strip_prefix(':').and_then(|text| text.parse::<u16>().ok());
-            found.is_some() && port.is_none_or(|port| found == Some(port))
-        }
-        None => false,
-    }
+/// Whether a host is an address, or the name of each machine for itself, with any port: a proxy, a tunnel or a
+/// container may have another one than ours.
+fn is_beyond_names(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_ok() => name,
+        _ => host,
+    };
+    let bracketed = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    name == "localhost"
+        || name.parse::<Ipv4Addr>().is_ok()
+        || bracketed.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
 }
 
 #[cfg(test)]
@@ -264,36 +266,36 @@ mod tests {
 
     #[test]
     fn only_our_own_hosts_are_ours() {
-        let settings =
-            Settings { public_url: Some("https://Cron.Example/m".parse().unwrap()), ..Settings::default() };
-        let port = Some(7411);
+        let of = |url: &str| Settings { public_url: Some(url.parse().unwrap()), ..Settings::default() };
+        let settings = of("https://Cron.Example/m");
         for host in [
-            "localhost:7411",
+            "localhost",
+            "LOCALHOST:8080",
             "127.0.0.1:7411",
+            "127.0.0.2:21202",
+            "10.1.2.3:7411",
             "[::1]:7411",
-            "LOCALHOST:7411",
+            "[fd00::7]",
             "cron.example",
             "cron.example:443",
         ] {
-            assert!(settings.has_host(host, port), "{host}");
+            assert!(settings.has_host(host), "{host}");
+            assert!(of("https://cron.example:443/m").has_host(host), "{host}");
         }
         for host in [
             "",
-            "localhost",
-            "localhost:80",
+            "::1",
             "127.0.0.1.evil.example:7411",
             "localhost.evil:7411",
             "evil.example",
             "evil.example:7411",
             "cron.example:7411",
             "cron.example.evil",
-            "127.0.0.2:7411",
-            "0.0.0.0:7411",
             "user@localhost:7411",
             "localhost:7411:7411",
             "localhost:07411x",
         ] {
-            assert!(!settings.has_host(host, port), "{host}");
+            assert!(!settings.has_host(host), "{host}");
         }
         assert!(settings.is_own_origin("https://cron.example", Some("cron.example")));
         assert!(settings.is_own_origin("http://localhost:7411", Some("localhost:7411")));
