@@ -215,7 +215,9 @@ impl Settings {
             .public_url
             .as_ref()
             .is_some_and(|url| format!("{}://{}", url.scheme, url.authority) == origin);
-        is_public || host.is_some_and(|host| origin == format!("http://{}", host.to_ascii_lowercase()))
+        // Of a name that has TLS a page without it is another's.
+        let is_plain = |host: &String| is_beyond_names(host) && origin == format!("http://{host}");
+        is_public || host.map(str::to_ascii_lowercase).is_some_and(|host| is_plain(&host))
     }
 
     /// The most that a client may do, and why no client may do more.
@@ -299,6 +301,7 @@ mod tests {
         }
         assert!(settings.is_own_origin("https://cron.example", Some("cron.example")));
         assert!(settings.is_own_origin("http://localhost:7411", Some("localhost:7411")));
+        assert!(!settings.is_own_origin("http://cron.example", Some("cron.example")));
         for origin in [
             "null",
             "https://evil.example",
