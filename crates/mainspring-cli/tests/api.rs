@@ -1,5 +1,7 @@
 //! The API of a real server, held to what its documents promise beyond each route's answer.
 
+use std::io::{BufReader, Write};
+
 use mainspring_web::route::Access;
 use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
@@ -104,4 +106,29 @@ fn what_no_client_may_do_is_refused_with_the_option_that_says_so() {
         assert_eq!((refused.status, detail.contains(part)), (403, true), "{detail}");
         site.stop();
     }
+}
+
+#[test]
+fn a_stream_ends_with_its_token_and_with_its_session() {
+    let site = Site::start("api-stream-end", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    let cookie = site.cookie(&json!({ "token": site.token("ada", Scope::Look) })).unwrap();
+    let mut of_token = site.stream("/api/v1/events", &token);
+    let mut of_session = BufReader::new(site.connect());
+    let request = format!("GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nCookie: {cookie}\r\n\r\n", site.host);
+    of_session.get_mut().write_all(request.as_bytes()).unwrap();
+    for stream in [&mut of_token, &mut of_session] {
+        read_until(stream, &["event: hello"]);
+    }
+    assert_eq!(site.served.ask(&["token", "remove", "mara"]).code, 0);
+    let out = [("Cookie", cookie.as_str()), OWN];
+    assert_eq!(site.send("DELETE", "/api/v1/session", &out, "").status, 204);
+    // Something to tell.
+    site.served.says(&["pause", "idle"], 0, "");
+    for stream in [&mut of_token, &mut of_session] {
+        // The last chunk of the body.
+        let rest = read_until(stream, &["\r\n0\r\n"]);
+        assert!(!rest.contains("job.changed") && !rest.contains("server.ending"), "{rest}");
+    }
+    site.stop();
 }

@@ -172,13 +172,14 @@ impl App {
     /// Whose session a cookie is. One of a token ends with it.
     pub fn who_is(&self, cookie: &str, now: Moment) -> Option<Principal> {
         let who = locked(&self.sessions).find(cookie, now)?.clone();
-        if let Identity::Token(token) = &who.identity {
-            let mut tokens = locked(&self.tokens);
-            if tokens.refresh().is_err() || !tokens.has(token) {
-                return None;
-            }
-        }
-        Some(who)
+        self.has(&who.identity).then_some(who)
+    }
+
+    /// Whether an identity is there still: that of a token ends with it.
+    pub fn has(&self, identity: &Identity) -> bool {
+        let Identity::Token(token) = identity else { return true };
+        let mut tokens = locked(&self.tokens);
+        tokens.refresh().is_ok() && tokens.has(token)
     }
 
     /// Begins a session for who has a token or a code. Returns its cookie.

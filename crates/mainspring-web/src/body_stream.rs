@@ -33,16 +33,17 @@ const MAX_WAITING: usize = 16;
 type Waiting = (Bytes, OwnedSemaphorePermit);
 
 /// The writing end.
-#[derive(Debug)]
 pub struct Sender {
+    /// Whether its reader may still be told something.
+    is_allowed: Box<dyn Fn() -> bool + Send + Sync>,
     pieces: mpsc::Sender<Waiting>,
     room: Arc<Semaphore>,
 }
 
 impl Sender {
-    /// Sends a piece. Returns whether its reader is still there.
+    /// Sends a piece. Returns whether its reader is still there, and may still be told something.
     pub async fn send(&self, text: String) -> bool {
-        matches!(timeout(WRITE_TIMEOUT, self.put(text)).await, Ok(Some(())))
+        (self.is_allowed)() && matches!(timeout(WRITE_TIMEOUT, self.put(text)).await, Ok(Some(())))
     }
 
     /// Waits until there is room for a piece. One that is too long for that waits until it is alone.
@@ -77,15 +78,16 @@ impl hyper::body::Body for BodyStream {
     }
 }
 
-/// An answer that is a stream of events, and what writes it.
-pub fn flow() -> (Sender, Response<Body>) {
+/// An answer that is a stream of events, and what writes it while its reader may be told something.
+pub fn flow(is_allowed: impl Fn() -> bool + Send + Sync + 'static) -> (Sender, Response<Body>) {
     let (sender, receiver) = mpsc::channel(MAX_WAITING);
     let mut response = Response::new(Body::new(BodyStream(receiver)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     // Proxies such as nginx would gather the events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    (Sender { pieces: sender, room: Arc::new(Semaphore::new(MAX_WAITING_BYTES as usize)) }, response)
+    let room = Arc::new(Semaphore::new(MAX_WAITING_BYTES as usize));
+    (Sender { is_allowed: Box::new(is_allowed), pieces: sender, room }, response)
 }
 
 #[cfg(test)]
@@ -111,7 +113,7 @@ mod tests {
     fn a_mebibyte_waits_for_its_reader_and_no_more() {
         run(async {
             for (length, count) in [(1, MAX_WAITING), (100 << 10, 10), (384 << 10, 2), (5 << 20, 1)] {
-                let (sender, response) = flow();
+                let (sender, response) = flow(|| true);
                 assert_eq!(taken(&sender, length).await, count, "pieces of {length} bytes");
                 // One that is read makes room for one more.
                 let mut body = response.into_body();
@@ -124,9 +126,15 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_sent_to_a_reader_that_may_be_told_nothing_any_more() {
+        let (sender, _response) = flow(|| false);
+        assert!(!run(sender.send("x".to_owned())));
+    }
+
+    #[test]
     fn nothing_is_sent_to_a_reader_that_has_gone() {
         run(async {
-            let (sender, response) = flow();
+            let (sender, response) = flow(|| true);
             drop(response);
             assert!(!sender.send("x".to_owned()).await);
             assert_eq!(sender.while_read(std::future::pending::<()>()).await, None);

@@ -22,7 +22,8 @@ use serde::de::DeserializeOwned;
 use tokio::task::yield_now;
 
 use crate::app::App;
-use crate::guard::Proof;
+use crate::body_stream::{Sender, flow};
+use crate::guard::{Proof, is_signed_in};
 use crate::memory_budget::SHORT_BYTES;
 use crate::private::Private;
 use crate::problem::{Code, Fault, Problem};
@@ -121,6 +122,14 @@ impl Call {
     /// 401 where it is no user.
     pub fn who(&self) -> Result<&Principal, Problem> {
         self.who.as_ref().ok_or_else(|| Problem::new(Code::Unauthenticated, "sign in first"))
+    }
+
+    /// An answer that is a stream, for as long as the caller is signed in.
+    pub fn stream(&self) -> (Sender, Response<Body>) {
+        let (app, who, proof) = (Arc::clone(&self.app), self.who.clone(), self.proof.clone());
+        flow(move || {
+            who.as_ref().zip(proof.as_ref()).is_some_and(|(who, proof)| is_signed_in(&app, who, proof))
+        })
     }
 
     /// The body as a document. An empty one is `{}`.

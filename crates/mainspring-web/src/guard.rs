@@ -132,6 +132,14 @@ pub fn identify(
     Ok((who, Proof::Cookie(cookie)))
 }
 
+/// Whether a caller who was known at the beginning still is: a token is removed, and a session ends.
+pub fn is_signed_in(app: &App, who: &Principal, proof: &Proof) -> bool {
+    match proof {
+        Proof::Cookie(cookie) => app.who_is(cookie, Moment::now()).is_some(),
+        Proof::Bearer | Proof::Proxy => app.has(&who.identity),
+    }
+}
+
 /// The session's cookie.
 pub fn cookie(app: &App, headers: &HeaderMap) -> Option<String> {
     let name = app.settings.cookie_name();

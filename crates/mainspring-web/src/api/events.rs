@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::log::too_many_streams;
-use crate::body_stream::{Sender, flow};
+use crate::body_stream::Sender;
 use crate::call::{Call, Reply};
 use crate::event_stream::{BEAT, EventStream, plain};
 
@@ -26,7 +26,7 @@ pub async fn events(call: Call) -> Reply {
     let last = call.headers.get(HeaderName::from_static("last-event-id")).and_then(|id| id.to_str().ok());
     let after = last.or(params.get("after")).map(str::to_owned);
     let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
-    let (sender, response) = flow();
+    let (sender, response) = call.stream();
     let now = call.now.wall.to_string();
     let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "assets": call.app.assets.hash, "now": now });
     tokio::spawn(async move {
@@ -71,6 +71,7 @@ async fn tell(feed: &EventStream, hello: &Value, after: Option<&str>, sender: &S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::body_stream::flow;
     use axum::body::Body;
     use mainspring_server::protocol::ChangesWire;
     use std::future::poll_fn;
@@ -90,7 +91,7 @@ mod tests {
 
     /// A stream of its own, and its feed.
     fn event_stream(beat: Duration) -> (Arc<EventStream>, Body) {
-        let (sender, response) = flow();
+        let (sender, response) = flow(|| true);
         let feed = Arc::new(EventStream::default());
         let telling = Arc::clone(&feed);
         tokio::spawn(async move { tell(&telling, &json!({}), None, &sender, beat).await });

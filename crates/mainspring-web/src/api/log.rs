@@ -22,7 +22,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::runs::found;
-use crate::body_stream::{MAX_WAITING_BYTES, Sender, flow};
+use crate::body_stream::{MAX_WAITING_BYTES, Sender};
 use crate::call::{Call, Reply};
 use crate::event_stream::{BEAT, EventStream, MAX_STREAMS, MAX_STREAMS_OF_IDENTITY, plain};
 use crate::pool::asking_for;
@@ -176,7 +176,7 @@ pub async fn follow(call: Call) -> Reply {
     let run = found(&call).await?.run;
     open(&call, &run)?;
     let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
-    let (sender, response) = flow();
+    let (sender, response) = call.stream();
     let owner = Some(call.who()?.identity.clone());
     tokio::spawn(asking_for(owner, async move {
         follow_file(&call, run, after, sender).await;

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use tokio::time::timeout;
 
 use super::log::too_many_streams;
-use crate::body_stream::{Sender, flow};
+use crate::body_stream::Sender;
 use crate::call::{Call, Reply, text};
 use crate::event_stream::{BEAT, EventStream, StreamSlot};
 use crate::guard::check_scope;
@@ -74,9 +74,11 @@ pub async fn answer(call: Call) -> Reply {
             let first = call.app.change(call.who()?, comment, run).await?;
             let Response::Planned { run } = &first else { return lines(&first, id) };
             let wait = Request::Wait { run: run.to_string() };
-            waiting(place, id, Some(first), wait).await
+            waiting(&call, place, id, Some(first), wait).await
         }
-        request if request.row().answers != Answers::One => waiting(place(&call)?, id, None, request).await,
+        request if request.row().answers != Answers::One => {
+            waiting(&call, place(&call)?, id, None, request).await
+        }
         request if scope == Scope::Look => lines(&call.app.pool.look(request).await?, id),
         request => lines(&call.app.change(call.who()?, comment, request).await?, id),
     }
@@ -109,6 +111,7 @@ fn place(call: &Call) -> Result<(StreamSlot, Connection), Problem> {
 
 /// Answers with what comes, as it comes.
 async fn waiting(
+    call: &Call,
     (slot, mut line): (StreamSlot, Connection),
     id: u64,
     first: Option<Response>,
@@ -119,7 +122,7 @@ async fn waiting(
         None => Some(line.ask(Actor::default(), request.clone()).await?),
         Some(_) => None,
     };
-    let (sender, mut response) = flow();
+    let (sender, mut response) = call.stream();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(LINES));
     tokio::spawn(async move {
         tell(&mut line, id, [first, next], request, &sender).await;
