@@ -132,3 +132,17 @@ fn a_stream_ends_with_its_token_and_with_its_session() {
     }
     site.stop();
 }
+
+#[test]
+fn the_audit_of_a_job_has_who_defined_it() {
+    let site = Site::start("api-audit", IDLE, &["--define-over-http"]);
+    let token = site.token("ada", Scope::Define);
+    let job = json!({ "job": { "at": "2100-01-01T00:00:00Z", "run": ["true"] } }).to_string();
+    let bearer = format!("Bearer {token}");
+    let put = site.send("PUT", "/api/v1/jobs/new", &[("Authorization", &bearer)], &job);
+    assert_eq!(put.status, 201, "{put:?}");
+    let audit = site.get("/api/v1/audit?job=new", &token).json();
+    assert_eq!(audit["items"][0]["action"], "define", "{audit}");
+    assert_eq!(audit["items"][0]["note"], "", "the name is no note");
+    site.stop();
+}

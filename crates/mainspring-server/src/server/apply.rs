@@ -52,18 +52,23 @@ impl Server {
         self.parser.clear();
         while let Some((request_id, parsed)) = self.parser.next_parsed() {
             self.clients.end_question(request_id);
-            let next = parsed.and_then(|parsed| self.put_into_force(parsed));
+            let next = parsed.and_then(|parsed| self.put_into_force(request_id, parsed));
             self.go_on(request_id, next);
         }
     }
 
-    fn put_into_force(&mut self, parsed: ParsedText) -> NextResult {
+    fn put_into_force(&mut self, request_id: RequestId, parsed: ParsedText) -> NextResult {
         if self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
         let (mut claimants, prune, is_preview) = match parsed {
             ParsedText::Files { claimants, prune, is_preview } => (claimants, prune, is_preview),
             ParsedText::Definition { job, groups, replace } => {
+                // Its text alone says which job it is.
+                if let Some(mut audit) = self.clients.take_audit(request_id) {
+                    audit.target = job.name.to_string();
+                    self.clients.begin_audit(request_id, Some(audit));
+                }
                 self.check_free(&job.name, replace.then_some(&JobSource::Command))?;
                 let set = Definitions::new(JobSource::Command.source(), vec![*job]).with_groups(groups);
                 return Ok(Next::Command(Command::Apply(set)));

@@ -238,8 +238,7 @@ fn toml_value(key: &str, value: &Value) -> Result<String, Problem> {
 /// 409 if there is one of that name, 422 with what is wrong in it, and what the loop says.
 pub async fn create(call: Call) -> Reply {
     let (toml, name) = one_job(&call, None).await?;
-    // The request has no name of its own: the audit has it as the note.
-    call.app.change(call.who()?, Some(name.clone()), Request::Define { text: toml, replace: false }).await?;
+    call.app.change(call.who()?, None, Request::Define { text: toml, replace: false }).await?;
     let mut response = job_answer(&call, StatusCode::CREATED, &name).await?;
     set(&mut response, LOCATION, &call.link(&format!("api/v1/jobs/{name}")));
     Ok(response)
@@ -258,7 +257,7 @@ pub async fn replace(call: Call) -> Reply {
     }
     check_match(&call, &name).await?;
     let is_new = call.app.catalogue.job(&call.app.pool, &name).await.is_err();
-    call.app.change(call.who()?, Some(name.clone()), Request::Define { text: toml, replace: true }).await?;
+    call.app.change(call.who()?, None, Request::Define { text: toml, replace: true }).await?;
     job_answer(&call, if is_new { StatusCode::CREATED } else { StatusCode::OK }, &name).await
 }
 
