@@ -146,3 +146,22 @@ fn the_audit_of_a_job_has_who_defined_it() {
     assert_eq!(audit["items"][0]["note"], "", "the name is no note");
     site.stop();
 }
+
+#[test]
+fn once_with_a_job_is_as_the_run_of_that_job() {
+    let site = Site::start("api-once", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let (path, due) = ("/api/v1/once", json!("2100-02-01T04:00:00Z"));
+    let later = json!({ "job": "idle", "at": due, "key": "k" }).to_string();
+    for status in [201, 200] {
+        let answer = site.post(path, &token, &later);
+        assert_eq!((answer.status, &answer.json()["due"]), (status, &due), "{answer:?}");
+    }
+    assert_eq!(site.post(path, &token, r#"{ "job": "idle" }"#).status, 201, "without a time it is now");
+    for late in [r#"{"job":"idle","at":"2020-01-01T00:00:00Z"}"#, r#"{"job":"idle","in":"-5h","key":"l"}"#] {
+        assert_eq!(site.post(path, &token, late).status, 422, "{late}");
+    }
+    let late = r#"{"at":"2020-01-01T00:00:00Z","key":"l"}"#;
+    assert_eq!(site.post("/api/v1/jobs/idle/run", &token, late).status, 422, "with a key as without");
+    site.stop();
+}

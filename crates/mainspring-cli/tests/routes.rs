@@ -219,7 +219,6 @@ fn once_of_a_job_is_a_run_of_that_job_at_a_time() {
     for wrong in [
         json!({ "job": "idle", "in": "1h", "policies": "retry=3" }),
         json!({ "job": "idle", "in": "1h", "name": "other" }),
-        json!({ "job": "idle" }),
         json!({ "job": "idle", "in": "1h", "at": "2099-01-01T00:00:00Z" }),
     ] {
         assert_eq!(ask("/api/v1/once", wrong.clone()).status, 422, "{wrong}");

@@ -635,7 +635,7 @@ export interface OnceList {
 
 /** Something to do once. */
 export interface OnceParams {
-  /** When it is due. */
+  /** When it is due. A run of a job is due now if neither this nor `in` says it. */
   at?: string | null;
   /** From now on: 90s, 1h30m. */
   in?: string | null;

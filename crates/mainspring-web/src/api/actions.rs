@@ -125,17 +125,15 @@ pub async fn run(call: Call) -> Reply {
     let params: RunParams = call.document().await?;
     let job = call.parameter("job").to_owned();
     let due = moment_of(params.at.as_deref(), params.r#in.as_deref(), call.now.wall)?;
+    check_due(due, call.now.wall)?;
     let of_header = call.idempotency_key()?;
     let key = params.key.or(of_header);
     let is_later = due.is_some_and(|due| call.now.wall < due);
     if is_later || key.is_some() {
-        let RequestedRun { run, earlier } = ask_for_run(&call, job, due, key).await?;
+        let RequestedRun { run, earlier, .. } = ask_for_run(&call, job, due, key).await?;
         return started(&call, if earlier.is_none() { StatusCode::ACCEPTED } else { StatusCode::OK }, &run);
     }
     let at = params.at.unwrap_or_else(|| call.now.wall.to_string());
-    if due.is_some_and(|due| MAX_CLICK_SECONDS < call.now.wall.as_second() - due.as_second()) {
-        return Err(Problem::new(Code::Invalid, "`at` has passed by more than a minute"));
-    }
     let (app, who, now) = (Arc::clone(&call.app), call.who()?.clone(), call.now);
     // To its end also if the client goes away: it asks again with the same click.
     let asking = tokio::spawn(async move {
@@ -186,9 +184,22 @@ pub(super) fn moment_of(
     })
 }
 
+/// Refuses a run at a time that has passed: it would run now.
+pub(super) fn check_due(due: Option<Timestamp>, now: Timestamp) -> Result<(), Problem> {
+    if due.is_some_and(|due| MAX_CLICK_SECONDS < now.as_second() - due.as_second()) {
+        return Err(Problem::new(
+            Code::Invalid,
+            "the time has passed by more than a minute: leave it out to run now",
+        ));
+    }
+    Ok(())
+}
+
 /// The run that was asked for, or that was there under the key.
 pub(super) struct RequestedRun {
     pub(super) run: RunKey,
+    /// When it is due, if it is not due at once.
+    pub(super) due: Option<Timestamp>,
     /// The state of the one that was there already. `None`: it is new.
     pub(super) earlier: Option<Option<String>>,
 }
@@ -200,12 +211,11 @@ pub(super) async fn ask_for_run(
     due: Option<Timestamp>,
     key: Option<String>,
 ) -> Result<RequestedRun, Problem> {
-    let due = due.map(|due| due.to_string());
-    let request = Request::Run { job, wait: false, due, key };
+    let request = Request::Run { job, wait: false, due: due.map(|due| due.to_string()), key };
     match call.app.change(call.who()?, None, request).await? {
-        Response::Planned { run } => Ok(RequestedRun { run, earlier: None }),
-        Response::Duplicate { name, state, .. } => match name.and_then(|name| name.parse().ok()) {
-            Some(run) => Ok(RequestedRun { run, earlier: Some(state) }),
+        Response::Planned { run } => Ok(RequestedRun { run, due, earlier: None }),
+        Response::Duplicate { name, due, state, .. } => match name.and_then(|name| name.parse().ok()) {
+            Some(run) => Ok(RequestedRun { run, due, earlier: Some(state) }),
             None => Err(Problem::new(Code::Conflict, "the name or the key is that of other work")),
         },
         _ => Err(strange()),

@@ -20,7 +20,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::actions::{RequestedRun, ask_for_run, moment_of};
+use super::actions::{RequestedRun, ask_for_run, check_due, moment_of};
 use crate::call::{Call, Reply, document, json as answer, nothing, ok};
 use crate::catalogue::strange;
 use crate::guard::check_scope;
@@ -40,7 +40,7 @@ const _: () = assert!(200 * MAX_BATCH <= MAX_VALUES, "jobs with a hundred variab
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OnceParams {
-    /// When it is due.
+    /// When it is due. A run of a job is due now if neither this nor `in` says it.
     #[schemars(with = "Option<Timestamp>")]
     at: Option<String>,
     /// From now on: 90s, 1h30m.
@@ -171,12 +171,12 @@ async fn submit(
 ) -> Result<(StatusCode, Submission), Problem> {
     let wrong = |text: &str| Problem::new(Code::Invalid, text);
     let due = moment_of(params.at.as_deref(), params.r#in.as_deref(), call.now.wall)?;
-    let (due, key) = (due.ok_or_else(|| wrong("expected `at` or `in`"))?, params.key.or(key));
+    let key = params.key.or(key);
     match (params.job, params.work) {
         (Some(job), None) if params.policies.is_empty() && params.name.is_none() => {
-            let RequestedRun { run, earlier } = ask_for_run(call, job, Some(due), key).await?;
-            // A run that was asked for has the time at which it is due.
-            let (due, run) = (Some(run.nominal), Some(run.to_string()));
+            check_due(due, call.now.wall)?;
+            let RequestedRun { run, due, earlier } = ask_for_run(call, job, due, key).await?;
+            let (due, run) = (due.or(Some(run.nominal)), Some(run.to_string()));
             Ok(match earlier {
                 Some(state) => submitted(StatusCode::OK, run, due, state),
                 None => submitted(StatusCode::CREATED, run, due, Some("scheduled".to_owned())),
@@ -186,6 +186,7 @@ async fn submit(
         (None, Some(work)) => {
             check_scope(&call.app, call.who()?, Scope::Define)?;
             let work = own(work, params.policies)?;
+            let due = due.ok_or_else(|| wrong("expected `at` or `in`"))?;
             let submission =
                 SubmitWire { due: due.to_string(), name: params.name, key, work, ..SubmitWire::default() };
             match call.app.change(call.who()?, None, Request::Submit(Box::new(submission))).await? {
