@@ -12,6 +12,7 @@
 //! Source: OpenMetrics 1.0, <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -79,8 +80,9 @@ async fn of_owner(app: &App, writer: &mut MetricsWriter, counted: MetricsWire) -
     let Response::Status(status) = look(Request::Status).await? else { return Err(strange()) };
     let Response::Health(health) = look(Request::Health).await? else { return Err(strange()) };
     let jobs = app.catalogue.jobs(&app.pool).await?;
-    let jobs_max = app.settings.metered_jobs_max;
-    let known: Vec<&CachedJob> = jobs.iter().take(jobs_max).map(|known| &**known).collect();
+    // The loop says which have a place of their own, which they keep.
+    let is_named = |known: &&Arc<CachedJob>| counted.jobs.contains_key(&known.wire.name);
+    let known: Vec<&CachedJob> = jobs.iter().filter(is_named).map(|known| &**known).collect();
     of_jobs(app, writer, &known);
     of_waiting(writer, &known, &counted.waiting);
     of_runs(writer, &known, counted);

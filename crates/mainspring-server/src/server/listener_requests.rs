@@ -14,7 +14,7 @@ use mainspring_exec::clock::Moment;
 
 impl Server {
     /// What was counted and measured since the server began.
-    pub(super) fn metrics(&self, jobs_max: usize) -> NextResult {
+    pub(super) fn metrics(&mut self, jobs_max: usize) -> NextResult {
         let jobs = self.owner.planner().jobs().map(|(job, _)| &job.name);
         let metrics = MetricsWire {
             commit: self.owner.writer().commits.clone(),

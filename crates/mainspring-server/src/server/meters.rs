@@ -34,9 +34,12 @@ struct Going {
 pub(super) struct Meters {
     is_on: bool,
     jobs: BTreeMap<JobName, JobMetricsWire>,
+    /// Whether a job is told of by name: for as long as it is known, so that no sum of the others falls.
+    named: BTreeMap<JobName, bool>,
     going: HashMap<RunKey, Going>,
     /// All that is not of a job. `others` are what is over and was not seen to start, under a name that no
-    /// job has: runs of jobs that are gone, and one-shot jobs that waited.
+    /// job has: runs of jobs that are gone, and one-shot jobs that waited; and what was counted of jobs
+    /// without a place of their own that are gone.
     wire: MetricsWire,
 }
 
@@ -187,7 +190,10 @@ impl Meters {
                     over(of, *to, reason.as_ref(), 1);
                 }
                 Operation::Forget { job, .. } => {
-                    self.jobs.remove(job);
+                    let of = self.jobs.remove(job).unwrap_or_default();
+                    if self.named.remove(job) != Some(true) {
+                        self.wire.others.merge(&of);
+                    }
                 }
                 _ => {}
             }
@@ -206,18 +212,25 @@ impl Meters {
         }
     }
 
-    /// All that was counted, with the first so many of these jobs by name. Jobs that are gone are not told
-    /// of.
-    pub(super) fn wire<'j>(&self, jobs: impl Iterator<Item = &'j JobName>, jobs_max: usize) -> MetricsWire {
+    /// All that was counted, with so many of these jobs by name: those that came first.
+    pub(super) fn wire<'j>(
+        &mut self,
+        jobs: impl Iterator<Item = &'j JobName>,
+        jobs_max: usize,
+    ) -> MetricsWire {
         let mut wire = self.wire.clone();
-        for (index, name) in jobs.enumerate() {
-            let Some(found) = self.jobs.get(name) else { continue };
-            if index < jobs_max {
-                wire.jobs.insert(name.to_string(), found.clone());
-            } else {
-                wire.others.merge(found);
+        let mut left = jobs_max.saturating_sub(self.named.values().filter(|is_named| **is_named).count());
+        for name in jobs {
+            if !self.named.contains_key(name) {
+                self.named.insert(name.clone(), 0 < left);
+                left = left.saturating_sub(1);
+            }
+            if self.named[name] {
+                wire.jobs.insert(name.to_string(), self.jobs.get(name).cloned().unwrap_or_default());
             }
         }
+        let others = self.jobs.iter().filter(|(name, _)| self.named.get(*name) != Some(&true));
+        others.for_each(|(_, of)| wire.others.merge(of));
         wire
     }
 }
@@ -274,7 +287,7 @@ mod tests {
         let mut off = Meters::default();
         off.note(&Batch::new(1, vec![end("a", 2)]), |_| true);
         off.turn(|| unreachable!("nothing asks how long a turn took"));
-        assert_eq!(off.wire(known.iter(), 200), MetricsWire::default());
+        assert_eq!(off.wire(std::iter::empty(), 200), MetricsWire::default());
     }
 
     #[test]
@@ -322,5 +335,28 @@ mod tests {
         let known: Vec<JobName> = names.iter().map(|name| JobName::new(name).unwrap()).collect();
         let metrics = meters.wire(known.iter(), 200);
         assert_eq!((metrics.jobs.len(), metrics.others.ended["failed"]), (200, 3));
+    }
+
+    #[test]
+    fn what_the_other_jobs_have_together_never_falls_while_jobs_come_and_go() {
+        let mut meters = Meters::counting();
+        let names = ["b", "c", "d", "a"].map(|name| JobName::new(name).unwrap());
+        let others = |meters: &mut Meters, range: std::ops::Range<usize>| {
+            let mut known: Vec<&JobName> = names[range].iter().collect();
+            known.sort_unstable();
+            let wire = meters.wire(known.into_iter(), 2);
+            (wire.jobs.into_keys().collect::<String>(), wire.others.ended.get("failed").copied())
+        };
+        for second in 1..4 {
+            let ends = names[..3].iter().map(|name| end(name.as_str(), second)).collect();
+            meters.note(&Batch::new(1, ends), |_| true);
+        }
+        assert_eq!(others(&mut meters, 0..3), ("bc".to_owned(), Some(3)));
+        assert_eq!(others(&mut meters, 0..4), ("bc".to_owned(), Some(3)), "a job that comes takes no place");
+        let forget = |name: &JobName| Operation::Forget { job: name.clone(), absence: None };
+        meters.note(&Batch::new(2, vec![forget(&names[0])]), |_| true);
+        assert_eq!(others(&mut meters, 1..4), ("c".to_owned(), Some(3)), "nor is one given to who had none");
+        meters.note(&Batch::new(3, vec![forget(&names[2])]), |_| true);
+        assert_eq!(others(&mut meters, 1..2), ("c".to_owned(), Some(3)), "one that is gone was there");
     }
 }
