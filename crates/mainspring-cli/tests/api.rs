@@ -165,3 +165,26 @@ fn once_with_a_job_is_as_the_run_of_that_job() {
     assert_eq!(site.post("/api/v1/jobs/idle/run", &token, late).status, 422, "with a key as without");
     site.stop();
 }
+
+#[test]
+fn an_action_on_many_is_done_to_all_however_fast_the_loop_is() {
+    let site = Site::start("api-many", IDLE, &["--define-over-http"]);
+    let token = site.token("ada", Scope::Define);
+    let item = json!({ "at": "2100-01-01T00:00:00Z", "work": { "process": { "run": ["true"] } } });
+    let batch = json!({ "items": vec![item; 800] }).to_string();
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let answer = site.post("/api/v1/once/batch", &token, &batch).json();
+        ids.extend(answer["items"].as_array().unwrap().iter().map(|item| item["id"].clone()));
+    }
+    assert!(ids.iter().all(serde_json::Value::is_string), "each was taken");
+    let action = json!({ "do": "cancel", "of": "runs", "ids": ids }).to_string();
+    let begun = site.post("/api/v1/actions", &token, &action).json();
+    let path = format!("/api/v1/actions/{}", begun["id"].as_str().unwrap());
+    let mut state = begun;
+    while state["state"] != "done" {
+        state = site.get(&path, &token).json();
+    }
+    assert_eq!((&state["done"], &state["failed"]), (&json!(ids.len()), &json!(0)), "{state}");
+    site.stop();
+}

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `tokens`, `sessions`, `clicks` | a mutex each | for a look-up, never over a wait |
 //! | `clicking` | a place for each identity | while the loop is asked for a run |
-//! | `pool`, `catalogue`, `feed`, `computations`, `room` | their own | see there |
+//! | `pool`, `catalogue`, `feed`, `computations`, `room`, `pace` | their own | see there |
 //!
 //! Cost: none of its own.
 //!
@@ -33,6 +33,7 @@ use crate::event_stream::EventStream;
 use crate::lock::locked;
 use crate::memory_budget::MemoryBudget;
 use crate::meter::Meter;
+use crate::pace::Pace;
 use crate::pool::{Actor, Pool, asking_for};
 use crate::problem::{Code, Problem};
 use crate::repeats::Repeats;
@@ -73,6 +74,8 @@ pub struct App {
     pub computations: Computations,
     /// For long bodies and answers.
     pub budget: Arc<MemoryBudget>,
+    /// How fast each may change something.
+    pub pace: Pace,
     /// What is counted.
     pub meter: Meter,
     /// The description of the API, from when it is served.
@@ -119,6 +122,7 @@ impl App {
             bulk: Bulk::default(),
             computations: Computations::default(),
             budget: Arc::default(),
+            pace: Pace::default(),
             meter: Meter::default(),
             description: OnceLock::new(),
             assets: Assets::new(),
@@ -248,6 +252,7 @@ impl App {
         comment: Option<String>,
         request: Request,
     ) -> Result<Response, Problem> {
+        self.pace.turn(&who.identity).await;
         let actor = Actor { name: Some(who.identity.to_string()), comment };
         let of = request.row().subject.name().map(str::to_owned);
         let owner = Some(who.identity.clone());

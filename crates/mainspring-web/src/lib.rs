@@ -35,6 +35,7 @@ pub mod metrics;
 pub mod metrics_writer;
 pub mod network;
 pub mod openapi;
+pub mod pace;
 pub mod pool;
 pub mod private;
 pub mod problem;

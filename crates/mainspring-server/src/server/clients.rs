@@ -22,7 +22,7 @@ use super::feed::Feed;
 use super::next_step::RequestId;
 use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
-use super::rate::{Bucket, INSIDE_RATE, Rates};
+use super::rate::{Bucket, Rates};
 use super::waiters::Waiters;
 use crate::protocol::{Answers, ErrorKind, ErrorWire, IdentifiedRequest, Response, Row};
 use mainspring_exec::clock::Moment;
@@ -121,9 +121,7 @@ impl Clients {
         let Rates { connection, total } = self.rates;
         let is_listener = self.is_listener(request_id);
         let is_over = self.peers.get(request_id.client).is_some_and(|peer| !peer.bucket.take(now));
-        let over = if is_listener && is_over {
-            format!("{INSIDE_RATE} changes a second over HTTP")
-        } else if is_over {
+        let over = if is_over {
             format!("{connection} changes a second over one connection (serve --max-connection-changes)")
         } else if !is_listener && !self.bucket.take(now) {
             format!("{total} changes a second in all (serve --max-changes)")

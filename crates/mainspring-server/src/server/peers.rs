@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::peer::{Peer, READ_BYTES};
-use super::rate::{Bucket, INSIDE_RATE};
+use super::rate::Bucket;
 use crate::data_directory::SOCKET_MODE;
 use crate::protocol::IdentifiedRequest;
 use crate::waiting::is_readable;
@@ -95,7 +95,8 @@ impl Peers {
         debug_assert!(self.peers.is_empty(), "the listener's connections come before all others");
         for stream in streams {
             self.last_number += 1;
-            let peer = Peer::new(self.last_number, stream, Bucket::new(INSIDE_RATE, now), now)?;
+            // It paces each of its own clients, which all come over these connections.
+            let peer = Peer::new(self.last_number, stream, Bucket::new(0, now), now)?;
             self.peers.push(peer.of_the_listener());
         }
         Ok(())

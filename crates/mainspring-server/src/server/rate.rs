@@ -27,15 +27,10 @@ pub const DEFAULT_CONNECTION_RATE: u32 = 250_000;
 /// The changes a second of all connections together, if nothing else is said: two clients at their limit.
 pub const DEFAULT_TOTAL_RATE: u32 = 500_000;
 
-/// The changes a second of each connection of the server's own listener: bulk actions of people, with room to
-/// spare.
-pub(super) const INSIDE_RATE: u32 = 1_000;
-
 /// How much of its rate a bucket holds: a second of it.
 const BURST: Duration = Duration::from_secs(1);
 
 const _: () = assert!(DEFAULT_CONNECTION_RATE <= DEFAULT_TOTAL_RATE);
-const _: () = assert!(INSIDE_RATE < DEFAULT_CONNECTION_RATE);
 
 /// How many changes a second may be asked for; 0 is without a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
