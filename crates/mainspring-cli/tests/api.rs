@@ -1,6 +1,7 @@
 //! The API of a real server, held to what its documents promise beyond each route's answer.
 
 use std::io::{BufReader, Write};
+use std::thread;
 
 use mainspring_web::route::Access;
 use mainspring_web::routes::ROUTES;
@@ -186,5 +187,26 @@ fn an_action_on_many_is_done_to_all_however_fast_the_loop_is() {
         state = site.get(&path, &token).json();
     }
     assert_eq!((&state["done"], &state["failed"]), (&json!(ids.len()), &json!(0)), "{state}");
+    site.stop();
+}
+
+#[test]
+fn one_of_many_changes_of_the_version_that_all_have_seen_is_made() {
+    let site = Site::start("api-match", IDLE, &["--define-over-http"]);
+    let token = site.token("ada", Scope::Define);
+    let bearer = format!("Bearer {token}");
+    let put = |number: usize, headers: &[(&str, &str)]| {
+        let job = json!({ "job": { "at": "2100-01-01T00:00:00Z", "run": ["echo", number.to_string()] } });
+        let headers = [&[("Authorization", bearer.as_str())], headers].concat();
+        site.send("PUT", "/api/v1/jobs/new", &headers, &job.to_string())
+    };
+    let tag = put(0, &[]).header("etag").unwrap().to_owned();
+    let statuses: Vec<u16> = thread::scope(|scope| {
+        let put = |number| put(number, &[("If-Match", &tag)]).status;
+        let all: Vec<_> = (1..=10).map(|number| scope.spawn(move || put(number))).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
+    assert_eq!((count(200), count(412)), (1, 9), "{statuses:?}");
     site.stop();
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `tokens`, `sessions`, `clicks` | a mutex each | for a look-up, never over a wait |
 //! | `clicking` | a place for each identity | while the loop is asked for a run |
+//! | `defining` | a mutex | while the loop is asked for a job and its change |
 //! | `pool`, `catalogue`, `feed`, `computations`, `room`, `pace` | their own | see there |
 //!
 //! Cost: none of its own.
@@ -74,6 +75,8 @@ pub struct App {
     pub computations: Computations,
     /// For long bodies and answers.
     pub budget: Arc<MemoryBudget>,
+    /// One definition is compared with `If-Match` and changed before the next is looked at.
+    pub defining: tokio::sync::Mutex<()>,
     /// How fast each may change something.
     pub pace: Pace,
     /// What is counted.
@@ -122,6 +125,7 @@ impl App {
             bulk: Bulk::default(),
             computations: Computations::default(),
             budget: Arc::default(),
+            defining: tokio::sync::Mutex::default(),
             pace: Pace::default(),
             meter: Meter::default(),
             description: OnceLock::new(),

@@ -255,9 +255,11 @@ pub async fn replace(call: Call) -> Reply {
         let text = format!("the definition is of `{name}`, and the address of `{}`", call.parameter("job"));
         return Err(Problem::new(Code::Invalid, text));
     }
+    let one = call.app.defining.lock().await;
     check_match(&call, &name).await?;
     let is_new = call.app.catalogue.job(&call.app.pool, &name).await.is_err();
     call.app.change(call.who()?, None, Request::Define { text: toml, replace: true }).await?;
+    drop(one);
     job_answer(&call, if is_new { StatusCode::CREATED } else { StatusCode::OK }, &name).await
 }
 
@@ -275,6 +277,7 @@ pub async fn remove(call: Call) -> Reply {
         Some(_) => return Err(Problem::new(Code::Usage, "`history` must be keep or drop")),
     };
     let name = call.parameter("job").to_owned();
+    let _one = call.app.defining.lock().await;
     check_match(&call, &name).await?;
     call.app.change(call.who()?, None, Request::Remove { job: name, drop_history }).await?;
     Ok(nothing())
@@ -295,7 +298,10 @@ pub async fn apply(call: Call) -> Reply {
         call.app.computations.run(&who.identity, reading).await??;
     let response = match is_preview {
         true => call.app.pool.look(request).await?,
-        false => call.app.change(who, None, request).await?,
+        false => {
+            let _one = call.app.defining.lock().await;
+            call.app.change(who, None, request).await?
+        }
     };
     let Answer::Applied(applied) = response else { return Err(strange()) };
     let telling = move || {
