@@ -1,7 +1,6 @@
 //! The API of a real server, held to what its documents promise beyond each route's answer.
 
 use std::io::{BufReader, Write};
-use std::thread;
 
 use mainspring_web::route::Access;
 use mainspring_web::routes::ROUTES;
@@ -9,7 +8,7 @@ use mainspring_web::scope::Scope;
 use serde_json::json;
 
 use crate::http::filled;
-use crate::site::{Site, read_head, read_until};
+use crate::site::{Site, read_answer, read_head, read_until};
 use crate::test_server::IDLE;
 
 /// What a browser sends from our own page.
@@ -194,18 +193,19 @@ fn an_action_on_many_is_done_to_all_however_fast_the_loop_is() {
 fn one_of_many_changes_of_the_version_that_all_have_seen_is_made() {
     let site = Site::start("api-match", IDLE, &["--define-over-http"]);
     let token = site.token("ada", Scope::Define);
-    let bearer = format!("Bearer {token}");
-    let put = |number: usize, headers: &[(&str, &str)]| {
+    let begin = |number: usize, header: &str| {
         let job = json!({ "job": { "at": "2100-01-01T00:00:00Z", "run": ["echo", number.to_string()] } });
-        let headers = [&[("Authorization", bearer.as_str())], headers].concat();
-        site.send("PUT", "/api/v1/jobs/new", &headers, &job.to_string())
+        let (body, mut stream) = (job.to_string(), BufReader::new(site.connect()));
+        let head =
+            format!("PUT /api/v1/jobs/new HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}", site.host);
+        let head =
+            format!("{head}\r\n{header}Content-Type: application/json\r\nContent-Length: {}", body.len());
+        stream.get_mut().write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
+        stream
     };
-    let tag = put(0, &[]).header("etag").unwrap().to_owned();
-    let statuses: Vec<u16> = thread::scope(|scope| {
-        let put = |number| put(number, &[("If-Match", &tag)]).status;
-        let all: Vec<_> = (1..=10).map(|number| scope.spawn(move || put(number))).collect();
-        all.into_iter().map(|one| one.join().unwrap()).collect()
-    });
+    let tag = read_answer(&mut begin(0, "")).header("etag").unwrap().to_owned();
+    let mut begun: Vec<_> = (1..=10).map(|number| begin(number, &format!("If-Match: {tag}\r\n"))).collect();
+    let statuses: Vec<u16> = begun.iter_mut().map(|stream| read_answer(stream).status).collect();
     let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
     assert_eq!((count(200), count(412)), (1, 9), "{statuses:?}");
     site.stop();

@@ -15,6 +15,7 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
 use jiff::Timestamp;
 use mainspring_action::body::{ProcessBody, WebhookBody};
+use mainspring_job::RunKey;
 use mainspring_server::protocol::{MAX_VALUES, OnceWire, Request, Response, SubmitWire, WorkWire};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
@@ -176,7 +177,8 @@ async fn submit(
         (Some(job), None) if params.policies.is_empty() && params.name.is_none() => {
             check_due(due, call.now.wall)?;
             let RequestedRun { run, due, earlier } = ask_for_run(call, job, due, key).await?;
-            let (due, run) = (due.or(Some(run.nominal)), Some(run.to_string()));
+            let due = due_of(call, &run, &earlier).await.or(due).or(Some(run.nominal));
+            let run = Some(run.to_string());
             Ok(match earlier {
                 Some(state) => submitted(StatusCode::OK, run, due, state),
                 None => submitted(StatusCode::CREATED, run, due, Some("scheduled".to_owned())),
@@ -200,6 +202,15 @@ async fn submit(
             }
         }
         _ => Err(no_work()),
+    }
+}
+
+/// When a run is due that was there already: the name of one that waits has the time of its request.
+async fn due_of(call: &Call, run: &RunKey, earlier: &Option<Option<String>>) -> Option<Timestamp> {
+    earlier.as_ref()?;
+    match call.app.pool.look(Request::Find { run: run.to_string() }).await {
+        Ok(Response::Found(found)) => Some(found.run.due),
+        _ => None,
     }
 }
 
