@@ -210,3 +210,20 @@ fn one_of_many_changes_of_the_version_that_all_have_seen_is_made() {
     assert_eq!((count(200), count(412)), (1, 9), "{statuses:?}");
     site.stop();
 }
+
+#[test]
+fn a_follower_that_comes_back_goes_on_where_it_was() {
+    let site = Site::start("api-back", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let started = site.post("/api/v1/jobs/idle/run", &token, "{}").json();
+    let run = format!("/api/v1/runs/{}/0", started["run"].as_str().unwrap().replace('@', "/"));
+    let path = format!("{run}/output/events?after=0");
+    let first = read_until(&mut site.stream(&path, &token), &["event: end"]);
+    let id = first.lines().rev().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    let mut again = BufReader::new(site.connect());
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n", site.host);
+    again.get_mut().write_all(format!("{head}Last-Event-ID: {id}\r\n\r\n").as_bytes()).unwrap();
+    let rest = read_until(&mut again, &["event: end"]);
+    assert!(first.contains("event: text") && !rest.contains("event: text"), "{rest}");
+    site.stop();
+}

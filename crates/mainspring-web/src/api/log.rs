@@ -169,10 +169,13 @@ fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> R
 /// as may be.
 pub async fn follow(call: Call) -> Reply {
     let params = &call.params;
-    let after =
-        params.get("after").or_else(|| call.headers.get("last-event-id").and_then(|id| id.to_str().ok()));
-    let after: u64 =
-        after.unwrap_or("0").parse().map_err(|_| Problem::new(Code::Usage, "`after` must be a number"))?;
+    // A browser that comes back asks by the same address, and says beside it how far it was.
+    let last = call.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let after: u64 = last
+        .or(params.get("after"))
+        .unwrap_or("0")
+        .parse()
+        .map_err(|_| Problem::new(Code::Usage, "`after` must be a number"))?;
     let run = found(&call).await?.run;
     open(&call, &run)?;
     let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
