@@ -227,3 +227,17 @@ fn a_follower_that_comes_back_goes_on_where_it_was() {
     assert!(first.contains("event: text") && !rest.contains("event: text"), "{rest}");
     site.stop();
 }
+
+#[test]
+fn what_is_done_to_many_takes_no_key_and_is_done_once_to_each() {
+    let site = Site::start("api-keys", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let bearer = format!("Bearer {token}");
+    let keyed = [("Authorization", bearer.as_str()), ("Idempotency-Key", "k")];
+    for path in ["once/batch", "actions", "jobs/idle/backfill"] {
+        assert_eq!(site.send("POST", &format!("/api/v1/{path}"), &keyed, "{}").status, 400, "{path}");
+    }
+    let twice = r#"{"do":"run","of":"jobs","ids":["idle","idle"],"preview":true}"#;
+    assert_eq!(site.post("/api/v1/actions", &token, twice).json()["count"], 1);
+    site.stop();
+}

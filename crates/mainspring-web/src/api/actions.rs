@@ -10,7 +10,7 @@
 
 mod bodies;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
@@ -97,6 +97,13 @@ impl Call {
     pub(super) fn idempotency_key(&self) -> Result<Option<String>, Problem> {
         let key = self.headers.get(KEY).map(|value| value.to_str().map(str::to_owned)).transpose();
         key.map_err(|_| Problem::new(Code::Usage, "the key must be plain text"))
+    }
+
+    /// Refuses an idempotency key, where the same again would be done again.
+    pub(super) fn refuse_key(&self) -> Result<(), Problem> {
+        let text = "Idempotency-Key is for one run or submission: an item of once/batch has its own `key`, and \
+                    `expected` is for actions and backfills";
+        self.idempotency_key()?.map_or(Ok(()), |_| Err(Problem::new(Code::Usage, text)))
     }
 
     /// What somebody says about what they do.
@@ -271,6 +278,7 @@ pub async fn resume_all(call: Call) -> Reply {
 ///
 /// 404 if there is none, 409 if the count is another one, and what the loop says.
 pub async fn backfill(call: Call) -> Reply {
+    call.refuse_key()?;
     let body: Backfill = call.document().await?;
     let job = call.parameter("job").to_owned();
     let request = |preview| Request::Backfill {
@@ -345,6 +353,7 @@ pub async fn let_go(call: Call) -> Reply {
 ///
 /// 409 if the count is another one, 422 for what cannot be done to them, and what the loop says.
 pub async fn many(call: Call) -> Reply {
+    call.refuse_key()?;
     let body: BulkBody = call.document().await?;
     check_note(body.note.as_deref())?;
     check_until(body.until.as_deref(), call.now.wall)?;
@@ -354,11 +363,13 @@ pub async fn many(call: Call) -> Reply {
     if body.r#do.is_for_jobs() != (body.of == BulkKind::Jobs) {
         return Err(Problem::new(Code::Invalid, "that cannot be done to them"));
     }
-    let ids = match (body.ids, body.filter) {
+    let mut ids = match (body.ids, body.filter) {
         (Some(ids), None) => ids,
         (None, Some(filter)) => chosen(&call, body.of, &filter).await?,
         _ => return Err(Problem::new(Code::Invalid, "expected `ids` or `filter`")),
     };
+    let mut seen = HashSet::new();
+    ids.retain(|id| seen.insert(id.clone()));
     Bulk::check(ids.len())?;
     if body.preview {
         return ok(&ActionPreview { count: ids.len(), examples: &ids[..ids.len().min(10)] });

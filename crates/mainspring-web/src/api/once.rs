@@ -317,6 +317,7 @@ pub async fn create(call: Call) -> Reply {
 ///
 /// 422 for what cannot be understood; what is wrong with one of them stands in its answer.
 pub async fn create_many(call: Call) -> Reply {
+    call.refuse_key()?;
     let Batch { items: all } = call.document().await?;
     let mut items = Vec::with_capacity(all.len());
     for params in all {
