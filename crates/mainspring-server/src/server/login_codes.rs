@@ -50,7 +50,8 @@ impl LoginCodes {
     /// When nothing listens, or the operating system gives no random bytes.
     pub fn give(&mut self, now: Moment) -> Result<Response, ErrorWire> {
         if self.addresses.is_empty() {
-            let text = "the server has no page: serve --listen gives it one";
+            let text = "the server has no page that a browser reaches: serve --listen gives it one, and with \
+                        --listen=unix: also --public-url";
             return Err(ErrorWire::new(ErrorKind::Conflict, text));
         }
         let code = random_text(CODE_BYTES)
@@ -96,7 +97,8 @@ mod tests {
     fn a_code_is_good_once_and_for_a_minute() {
         let now = Moment::now();
         let later = |life| Moment { monotonic: now.monotonic + life, ..now };
-        assert!(LoginCodes::default().give(now).is_err(), "nothing listens");
+        let nowhere = LoginCodes::default().give(now).unwrap_err();
+        assert!(nowhere.message.ends_with("also --public-url"), "no browser reaches a socket: {nowhere:?}");
         let mut codes = LoginCodes::new(vec!["http://127.0.0.1:7411/".to_owned()]);
         let give = |codes: &mut LoginCodes| match codes.give(now) {
             Ok(Response::LoginCode(LoginWire { code, .. })) => code,
