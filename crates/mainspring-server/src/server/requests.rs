@@ -341,12 +341,12 @@ impl Server {
         if let Some((known, _)) = known
             && Some(&JobSource::of(&known.source)) != replaced
         {
-            let hint = if JobSource::of(&known.source) == JobSource::Command {
-                "; --replace replaces it"
-            } else {
-                ""
+            let hint = match (JobSource::of(&known.source), replaced) {
+                (JobSource::Command, _) => ": choose another --name; --replace replaces it".to_owned(),
+                (_, None) => ": choose another --name".to_owned(),
+                (job_source, Some(_)) => format!(", which comes from {job_source}: change it there"),
             };
-            let message = format!("there is a job `{name}` already: choose another --name{hint}");
+            let message = format!("there is a job `{name}` already{hint}");
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }
         Ok(())
