@@ -158,6 +158,7 @@ fn once_with_a_job_is_as_the_run_of_that_job() {
         assert_eq!((answer.status, &answer.json()["due"]), (status, &due), "{answer:?}");
     }
     assert_eq!(site.post(path, &token, r#"{ "job": "idle" }"#).status, 201, "without a time it is now");
+    assert_eq!(site.post(path, &token, r#"{ "job": "idle", "in": "1d" }"#).status, 201);
     for late in [r#"{"job":"idle","at":"2020-01-01T00:00:00Z"}"#, r#"{"job":"idle","in":"-5h","key":"l"}"#] {
         assert_eq!(site.post(path, &token, late).status, 422, "{late}");
     }

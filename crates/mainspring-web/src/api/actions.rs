@@ -182,8 +182,8 @@ pub(super) fn moment_of(
                 .map_err(|error| wrong(&format!("`at` must be a time in RFC 3339: {error}")))?,
         ),
         (None, Some(span)) => {
-            let span =
-                read_duration(span).ok_or_else(|| wrong("`in` must be a duration such as 90s or 1h30m"))?;
+            let span = read_duration(span)
+                .ok_or_else(|| wrong("`in` must be a duration such as 90s, 1h30m or 1d"))?;
             Some(now.checked_add(span).map_err(|_| wrong("`in` is too far away"))?)
         }
         (None, None) => None,
