@@ -242,3 +242,30 @@ fn what_is_done_to_many_takes_no_key_and_is_done_once_to_each() {
     assert_eq!(site.post("/api/v1/actions", &token, twice).json()["count"], 1);
     site.stop();
 }
+
+#[test]
+fn the_tag_of_a_job_covers_its_pause_and_a_job_is_made_only_where_there_is_none() {
+    let site = Site::start("api-tags", IDLE, &["--define-over-http"]);
+    let token = site.token("ada", Scope::Define);
+    let bearer = format!("Bearer {token}");
+    let job = json!({ "job": { "at": "2100-01-01T00:00:00Z", "run": ["true"] } }).to_string();
+    let put = |path: &str, name: &str, value: &str| {
+        let answer = site.send("PUT", path, &[("Authorization", bearer.as_str()), (name, value)], &job);
+        (answer.status, String::from_utf8_lossy(&answer.body).into_owned())
+    };
+    let new = "/api/v1/jobs/new";
+    assert_eq!([put(new, "If-None-Match", "*").0, put(new, "If-None-Match", "*").0], [201, 412]);
+    let pause = |note: &str| {
+        let paused = site.post(&format!("{new}/pause"), &token, &json!({ "note": note }).to_string());
+        paused.header("etag").unwrap().to_owned()
+    };
+    let first = pause("a");
+    assert_ne!(pause("b"), first, "another note is another pause");
+    assert_eq!(put(new, "If-Match", &first).0, 412);
+    let (status, text) = put("/api/v1/jobs/idle", "Accept", "*/*");
+    assert!(status == 409 && text.contains("change it there"), "{status} {text}");
+    let list = site.get("/api/v1/files", &token).header("etag").unwrap().to_owned();
+    let packed = [("Authorization", bearer.as_str()), ("If-None-Match", &*format!("W/{list}"))];
+    assert_eq!(site.send("GET", "/api/v1/files", &packed, "").status, 304, "a proxy has packed it");
+    site.stop();
+}

@@ -53,8 +53,14 @@ impl SendOptions {
     /// Whether the client has an answer with this tag.
     fn has(&self, tag: &str) -> bool {
         let known = self.known.as_ref().and_then(|known| known.to_str().ok());
-        known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag))
+        known.is_some_and(|known| known.split(',').any(|known| plain(known) == tag))
     }
+}
+
+/// A tag without the mark of a proxy that has packed the answer.
+fn plain(tag: &str) -> &str {
+    let tag = tag.trim();
+    tag.strip_prefix("W/").unwrap_or(tag)
 }
 
 /// The answer as it is sent.

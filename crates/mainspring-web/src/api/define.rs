@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::header::{ETAG, IF_MATCH, LOCATION};
+use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION};
 use axum::http::{HeaderValue, Response, StatusCode};
 use jiff::tz::TimeZone;
 use mainspring_file::crontab::Format;
@@ -113,11 +113,12 @@ pub(crate) fn read_definition(body: &[u8]) -> Result<(), Problem> {
     document::<DefineParams>(body)?.text(Some("job")).map(drop)
 }
 
-/// What tells one version of a job from the next: its definition, and whether it is paused. A run does not
+/// What tells one version of a job from the next: its definition, and its pause. A run does not
 /// change it, so that an edit of a definition is not refused because of one.
 pub fn tag(known: &CachedJob) -> String {
     let state = crate::view::state_code(known.wire.state_code);
-    let mut tag = hash(format!("{state}\n{}", known.definition));
+    let pause = known.wire.pause_terms.as_ref().map(|terms| (terms.until, &terms.note));
+    let mut tag = hash(format!("{state}\n{pause:?}\n{}", known.definition));
     tag.truncate(TAG_CHARS);
     format!("\"{tag}\"")
 }
@@ -164,15 +165,20 @@ fn set(response: &mut Response<Body>, name: axum::http::HeaderName, value: &str)
 
 /// Refuses a change of a job that is another one than the client has seen.
 async fn check_match(call: &Call, name: &str) -> Result<(), Problem> {
-    let Some(wanted) = call.headers.get(IF_MATCH) else { return Ok(()) };
-    let wanted = wanted.to_str().unwrap_or_default();
+    let header = |name| call.headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let (wanted, unwanted) = (header(IF_MATCH), header(IF_NONE_MATCH));
+    if wanted.or(unwanted).is_none() {
+        return Ok(());
+    }
     let found = match shown(call, name).await {
         Ok(shown) => tag(&call.app.catalogue.known(shown)),
         Err(problem) if problem.code == Code::NotFound => String::new(),
         Err(problem) => return Err(problem),
     };
-    let is_met = wanted.split(',').any(|tag| tag.trim() == found || (tag.trim() == "*" && !found.is_empty()));
-    if is_met {
+    let has = |tags: &str| {
+        tags.split(',').any(|tag| tag.trim() == found || (tag.trim() == "*" && !found.is_empty()))
+    };
+    if wanted.is_none_or(has) && !unwanted.is_some_and(has) {
         return Ok(());
     }
     Err(Problem::new(Code::Precondition, format!("`{name}` is another one now: look at it again")))
