@@ -12,7 +12,7 @@ use mainspring::clock::{Manual, Monotonic};
 use mainspring::driver::poll::{AnySource, Interest, Ready, Serve};
 use mainspring::driver::{Driver, Fire, FiredTimer, PerWorker, Poll, Sharded, Single, Striped, Timers};
 use mainspring::front::{Callbacks, RunTasks, Task, Threads};
-use mainspring::{Handle, preset};
+use mainspring::{Engine, Handle, preset};
 use mainspring_queue::{RedBlackTree, Tick};
 
 /// Longer than any of these tests should take; when it is over they fail instead of hanging.
@@ -232,4 +232,17 @@ fn threads_are_joined_when_all_has_ended_and_say_what_is_left_before() {
     assert_eq!(threads.join(Duration::MAX), 0);
     threads.execute(Box::new(|| ()));
     assert_eq!(threads.join(Duration::MAX), 0, "it continues");
+}
+
+#[test]
+fn engines_end_in_the_destructors_of_a_threads_variables() {
+    thread_local! {
+        static FIRST: Engine = Engine::new().unwrap();
+        static LAST: Engine = Engine::new().unwrap();
+    }
+    let thread = thread::Builder::new().spawn(|| {
+        FIRST.with(|engine| assert_eq!(engine.handle().pending_count(), 0));
+        LAST.with(|engine| assert_eq!(engine.handle().pending_count(), 0));
+    });
+    thread.unwrap().join().unwrap();
 }

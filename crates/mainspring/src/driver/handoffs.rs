@@ -57,15 +57,18 @@ impl Handoffs {
 impl Duty {
     /// Runs what was handed over, which does not panic, and ends the duty.
     pub(crate) fn perform(self, run: impl FnOnce()) {
-        let outer = OWN.with(|own| own.replace(Some(self)));
+        let mut duty = Some(self);
+        // A thread that ends may have no variables any more, and performs the duty all the same.
+        let outer = OWN.try_with(|own| own.replace(duty.take())).ok().flatten();
         run();
-        drop(OWN.with(|own| own.replace(outer)));
+        drop(OWN.try_with(|own| own.replace(outer)));
     }
 }
 
-/// Makes the calling thread's duty, if it performs one, one that no thread waits for.
+/// Makes the calling thread's duty, if it performs one, one that no thread waits for. A destructor that ends
+/// an engine after the thread's variables are gone performs none.
 pub(crate) fn leave() {
-    drop(OWN.with(RefCell::take));
+    drop(OWN.try_with(RefCell::take));
 }
 
 impl Shared {
