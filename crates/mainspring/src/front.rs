@@ -21,7 +21,8 @@
 //! |---|---|
 //! | [`Timer`], [`Periodic`], a calendar's [`Entry`] | it continues |
 //! | [`Sleep`], [`Timeout`], [`Interval`]; [`ChannelTimer`], [`Ticker`], the last clone of [`Firings`] | it is cancelled |
-//! | the last clone of [`KeyedTasks`], [`DelayQueue`], [`Mailboxes`], [`Calendar`] | all that it holds ends |
+//! | the last clone of [`KeyedTasks`], [`DelayQueue`], [`Calendar`] | all that it holds ends, its timers as well |
+//! | the last clone of [`Mailboxes`] | nothing is sent any more; its timers wait until they are due |
 //! | [`Callbacks`], [`Futures`], [`Channels`], a [`Handle`](crate::Handle) | nothing: they are references |
 //! | the [`Engine`](crate::Engine) | nothing fires any more, and new timers are refused |
 //!

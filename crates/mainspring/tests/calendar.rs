@@ -242,3 +242,14 @@ fn a_dropped_calendar_runs_nothing() {
     assert!(entry.next_run().is_none());
     assert!(!entry.cancel());
 }
+
+#[test]
+fn the_timers_of_entries_end_with_the_last_clone_of_their_calendar() {
+    let desk = Desk::new();
+    let (entry, occurrences) = desk.schedule("30 4 * * *");
+    let handle = Handle::new(desk.driver);
+    assert_eq!(handle.pending_count(), 1);
+    drop(desk.calendar);
+    assert_eq!((handle.pending_count(), entry.next_run().is_none()), (0, true));
+    assert!(occurrences.recv().is_err(), "the callback is dropped");
+}

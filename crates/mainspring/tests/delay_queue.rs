@@ -180,3 +180,15 @@ fn the_items_that_become_due_are_a_stream() {
     assert_eq!(poll(&mut queue), Poll::Ready(None));
     assert_eq!(queue.remove(&"late"), Some(2), "what is pending is given back");
 }
+
+#[test]
+fn the_timers_of_a_queue_end_with_its_last_clone() {
+    let simulation = Simulation::new();
+    let (engine, key) = (simulation.engine(), Arc::new(()));
+    let queue = engine.delay_queue();
+    queue.put(Arc::clone(&key), 1, seconds(86_400)).unwrap();
+    drop(queue.clone());
+    assert_eq!((engine.handle().pending_count(), queue.len()), (1, 1));
+    drop(queue);
+    assert_eq!((engine.handle().pending_count(), Arc::strong_count(&key)), (0, 1));
+}

@@ -172,3 +172,15 @@ fn the_errors_of_all_fronts_meet_by_a_question_mark() {
     assert_eq!(all(engine, Duration::from_secs(1)), Err(PeriodError::Refused(Refusal::Stopped)));
     assert_eq!(sent(engine, &mailboxes, service), Err(SendError::Refused(Refusal::Stopped)));
 }
+
+#[test]
+fn the_timers_of_tasks_end_with_the_last_clone_of_their_front() {
+    let desk = Desk::new();
+    desk.schedule("one", 100, 1).unwrap();
+    desk.schedule("two", 100, -1).unwrap();
+    let Desk { handle, tasks, .. } = desk;
+    drop(tasks.clone());
+    assert_eq!(handle.pending_count(), 2);
+    drop(tasks);
+    assert_eq!(handle.pending_count(), 0);
+}

@@ -288,9 +288,23 @@ impl Entry {
         let Some(shared) = self.shared.upgrade() else { return false };
         let planned = lock(&shared.plan).entries.remove(&self.key);
         let Some(planned) = planned else { return false };
-        // A task that is gone already finds no entry. Both are dropped here, with no lock held.
-        drop(planned.timer.map(|timer| planned.part.cancel(timer)));
+        planned.forget();
         true
+    }
+}
+
+impl PlannedEntry {
+    /// Cancels the timer and drops the callback, with no lock held. A task that is gone already finds no entry.
+    fn forget(self) {
+        drop(self.timer.map(|timer| self.part.cancel(timer)));
+    }
+}
+
+impl Drop for Shared {
+    /// The timers end with the calendar.
+    fn drop(&mut self) {
+        let entries = std::mem::take(&mut lock(&self.plan).entries);
+        entries.into_values().for_each(PlannedEntry::forget);
     }
 }
 

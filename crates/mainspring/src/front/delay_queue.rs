@@ -258,12 +258,7 @@ where
 
     /// Removes all items, pending and due; tells how many there were. The queue continues.
     pub fn clear(&self) -> usize {
-        let mut state = self.shared.state();
-        let (pending, due) = (std::mem::take(&mut state.pending), std::mem::take(&mut state.due));
-        drop(state);
-        let count = pending.len() + due.len();
-        pending.into_values().for_each(|item| drop(item.into_value()));
-        count
+        self.shared.clear()
     }
 
     /// Gives memory back that more items took than there are now: the queue keeps what it once had. Takes as
@@ -368,6 +363,15 @@ impl<K, V> Shared<K, V> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn clear(&self) -> usize {
+        let mut state = self.state();
+        let (pending, due) = (std::mem::take(&mut state.pending), std::mem::take(&mut state.due));
+        drop(state);
+        let count = pending.len() + due.len();
+        pending.into_values().for_each(|item| drop(item.into_value()));
+        count
+    }
+
     fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -433,6 +437,13 @@ impl<K: Eq + Hash, V> Drop for Notice<K, V> {
         if is_pending {
             shared.close();
         }
+    }
+}
+
+impl<K, V> Drop for Shared<K, V> {
+    /// The timers end with the queue.
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 

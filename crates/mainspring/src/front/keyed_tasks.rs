@@ -259,10 +259,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
 
     /// Removes all tasks; tells how many there were. Their engine continues.
     pub fn clear(&self) -> usize {
-        let removed = std::mem::take(&mut self.shared.tasks().by_key);
-        let count = removed.len();
-        removed.into_values().for_each(|keeper| Shared::<K>::forget(Some(keeper)));
-        count
+        self.shared.clear()
     }
 
     /// Makes a task run `delay` from now, whenever it was to run; its period and the count of its runs stay.
@@ -334,6 +331,13 @@ impl<K> Shared<K> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn clear(&self) -> usize {
+        let removed = std::mem::take(&mut self.tasks().by_key);
+        let count = removed.len();
+        removed.into_values().for_each(|keeper| Shared::<K>::forget(Some(keeper)));
+        count
+    }
+
     /// Cancels and drops what left the map, with no lock held: a closure's drop is its owner's code.
     fn forget(keeper: Option<Keeper>) {
         let Some(keeper) = keeper else { return };
@@ -394,6 +398,13 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
             drop(tasks);
             drop(scheduled);
         }
+    }
+}
+
+impl<K> Drop for Shared<K> {
+    /// The timers end with the front.
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 
