@@ -192,3 +192,18 @@ fn the_timers_of_a_queue_end_with_its_last_clone() {
     drop(queue);
     assert_eq!((engine.handle().pending_count(), Arc::strong_count(&key)), (0, 1));
 }
+
+#[test]
+fn a_queue_keeps_one_waker_for_each_clone_that_is_polled() {
+    let simulation = Simulation::new();
+    let queue: DelayQueue<&str, u32> = simulation.engine().delay_queue();
+    let woken = [(); 3].map(|()| Arc::new(crate::desk::Count::default()));
+    for count in &woken {
+        let waker = std::task::Waker::from(Arc::clone(count));
+        assert!(queue.poll_next(&mut Context::from_waker(&waker)).is_pending());
+    }
+    assert_eq!(woken.each_ref().map(Arc::strong_count), [1, 1, 2]);
+    queue.put("item", 7, seconds(1)).unwrap();
+    simulation.advance(seconds(1));
+    assert_eq!(woken.map(|count| count.get()), [0, 0, 1]);
+}

@@ -297,11 +297,11 @@ where
         poll_fn(|context| own.poll_next(context)).await
     }
 
-    /// Polls for the next item that is due: see [`next`](Self::next). A task that was told to wait is woken
-    /// for the next item, until this clone is dropped.
+    /// Polls for the next item that is due: see [`next`](Self::next). The last task that polled this clone is
+    /// woken for the next item, until the clone is dropped: each of several tasks has a clone of its own.
     pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<(K, V)>> {
         // A waker's clone and drop are the runtime's code: no lock is held over them.
-        let waker = context.waker().clone();
+        let mut waker = context.waker().clone();
         let mut state = self.shared.state();
         if let Some(item) = state.due.pop_front() {
             return Poll::Ready(Some(item));
@@ -309,12 +309,10 @@ where
         if state.is_closed {
             return Poll::Ready(None);
         }
-        let own = self.waiter;
-        if state.wakers.iter().any(|(waiter, other)| *waiter == own && other.will_wake(&waker)) {
-            drop(state);
-            return Poll::Pending;
+        match state.wakers.iter_mut().find(|(waiter, _)| *waiter == self.waiter) {
+            Some((_, last)) => std::mem::swap(last, &mut waker),
+            None => state.wakers.push((self.waiter, waker)),
         }
-        state.wakers.push((own, waker));
         Poll::Pending
     }
 
