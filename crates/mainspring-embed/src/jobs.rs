@@ -10,7 +10,7 @@
 //! Does not handle signals: the program calls [`shutdown`](Jobs::shutdown) when it likes.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -193,7 +193,7 @@ impl Jobs {
         match &*self.running {
             Running::Simulated(simulation) => simulation.read(ask),
             Running::Loop(running) => {
-                let mut reader = running.reader.lock().expect("nothing panics while it holds this lock");
+                let mut reader = lock(&running.reader);
                 let reader = reader.as_mut().ok_or(Error::Stopped)?;
                 ask(&mut **reader).map_err(Error::Store)
             }
@@ -217,26 +217,24 @@ impl Jobs {
 impl Loop {
     /// Whether the loop's own thread asks.
     fn is_on_loop(&self) -> bool {
-        let thread = self.thread.lock().expect("nothing panics while it holds this lock");
-        thread.as_ref().is_some_and(|thread| thread.thread().id() == thread::current().id())
+        lock(&self.thread).as_ref().is_some_and(|thread| thread.thread().id() == thread::current().id())
     }
 
     fn end(&self, patience: Duration) -> Result<(), Error> {
-        let finish = self.finish_outbox.lock().expect("nothing panics while it holds this lock").take();
+        let finish = lock(&self.finish_outbox).take();
         if let Some(finish) = finish.filter(|_| !self.is_on_loop()) {
             // What it has begun to submit is acknowledged and deleted before the loop ends.
             finish();
         }
         self.target.stop(patience);
-        let reader = self.reader.lock().expect("nothing panics while it holds this lock").take();
+        let reader = lock(&self.reader).take();
         drop(reader);
-        let thread = self.thread.lock().expect("nothing panics while it holds this lock").take();
+        let thread = lock(&self.thread).take();
         match thread {
             // The last clone was dropped with a handler, by the loop: that ends in any case.
             Some(thread) if thread.thread().id() != thread::current().id() => {
                 let ended = thread.join().expect("a panic of the loop is a fault of ours");
-                let page_listener =
-                    self.page_listener.lock().expect("nothing panics while it holds this lock").take();
+                let page_listener = lock(&self.page_listener).take();
                 page_listener.into_iter().for_each(PageListener::finish);
                 ended.map_err(Error::open)
             }
@@ -251,6 +249,11 @@ impl Drop for Loop {
         // There is no caller left to tell.
         let _ = self.end(Duration::ZERO);
     }
+}
+
+/// A panic in a reader is its caller's: the jobs can be read and ended after it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// So many rows as are asked for: a store gives no more than [`MAX_PAGE`] at once.

@@ -13,6 +13,7 @@
 mod database;
 #[path = "../examples/shared.rs"]
 mod example;
+mod in_tasks;
 mod in_transactions;
 mod shared_progress;
 
@@ -50,6 +51,7 @@ fn main() {
     let Some(database) = Database::start() else { return };
     commands_work_where_the_jobs_are_not_owned(&database);
     in_transactions::all(&database);
+    in_tasks::jobs_are_made_read_and_ended_in_a_task(&database);
     a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
     what_is_for_a_label_runs_where_it_is(&database);
     shared_progress::progress_is_seen_at_each_program_while_the_run_goes_on(&database);

@@ -5,8 +5,8 @@
 //!              └─ no answer within CALL_TIMEOUT: it is given up, and the next call begins with a new session
 //! ```
 //!
-//! The runtime is this connection's own and has no threads: it runs while a call waits. Between calls nothing
-//! is read, so that a session that ended meanwhile is noticed by the next call.
+//! The [runtime](super::call_runtime) is this connection's own: it runs while a call waits. Between calls
+//! nothing is read, so that a session that ended meanwhile is noticed by the next call.
 //!
 //! A connection may listen to a channel: `wait` ends when there was a notification there. A pooler in
 //! transaction mode passes on none, and then the wait is over when its time is.
@@ -23,13 +23,12 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mainspring_job::StoreError;
-use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
-use tokio::time::timeout;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Socket};
 
+use super::call_runtime::CallRuntime;
 use super::fault::{CallProgress, ends_session, lost, mapped};
 use super::location::{Location, OF_OWNER};
 use super::tls;
@@ -94,7 +93,7 @@ pub(super) struct Connection {
     client: Option<Client>,
     /// How long a call may take.
     patience: Duration,
-    runtime: Runtime,
+    runtime: CallRuntime,
 }
 
 impl std::fmt::Debug for Connection {
@@ -109,7 +108,6 @@ impl Connection {
     /// # Errors
     /// When the operating system gives no event queue.
     pub(super) fn new(location: &Location, session: &'static str) -> Result<Connection, StoreError> {
-        let runtime = Builder::new_current_thread().enable_all().build();
         Ok(Connection {
             location: location.clone(),
             session,
@@ -120,7 +118,7 @@ impl Connection {
             has_news: Arc::new(AtomicBool::new(true)),
             client: None,
             patience: CALL_TIMEOUT,
-            runtime: runtime.map_err(|error| StoreError::Io(error.into()))?,
+            runtime: CallRuntime::new().map_err(|error| StoreError::Io(error.into()))?,
         })
     }
 
@@ -170,14 +168,12 @@ impl Connection {
             return true;
         }
         let notifier = &self.notifier;
-        self.runtime.block_on(async {
-            loop {
-                match timeout(longest, notifier.is_over()).await {
-                    Ok(false) => {}
-                    ended => return ended.is_ok(),
-                }
+        while let Some(is_over) = self.runtime.wait(longest, notifier.is_over()) {
+            if is_over {
+                return true;
             }
-        })
+        }
+        false
     }
 
     /// Connects now, so that people see what is wrong with the address.
@@ -212,17 +208,15 @@ impl Connection {
         }
         let Some(client) = &self.client else { return Err(StoreError::Busy) };
         let bound: Vec<(&(dyn ToSql + Sync), Type)> = values.iter().map(Value::bound).collect();
-        let answer =
-            self.runtime.block_on(async { timeout(self.patience, client.query_typed(sql, &bound)).await });
-        match answer {
-            Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(error)) => {
+        match self.runtime.wait(self.patience, client.query_typed(sql, &bound)) {
+            Some(Ok(rows)) => Ok(rows),
+            Some(Err(error)) => {
                 if ends_session(&error) {
                     self.client = None;
                 }
                 Err(mapped(what, &error, CallProgress::Sent))
             }
-            Err(_) => {
+            None => {
                 self.client = None;
                 Err(lost(CallProgress::Sent))
             }
@@ -238,13 +232,11 @@ impl Connection {
             self.open()?;
         }
         let Some(client) = &self.client else { return Err(StoreError::Busy) };
-        let answer =
-            self.runtime.block_on(async { timeout(SCRIPT_TIMEOUT, client.batch_execute(sql)).await });
         // A transaction that failed is open still: the session goes, and it with it.
-        let failed = match answer {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(error)) => mapped(what, &error, CallProgress::Sent),
-            Err(_) => lost(CallProgress::Sent),
+        let failed = match self.runtime.wait(SCRIPT_TIMEOUT, client.batch_execute(sql)) {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(error)) => mapped(what, &error, CallProgress::Sent),
+            None => lost(CallProgress::Sent),
         };
         self.client = None;
         Err(failed)
@@ -286,17 +278,17 @@ impl Connection {
         let (notifier, has_news) = (self.notifier.clone(), Arc::clone(&self.has_news));
         let listener = Listener { notifier, has_news, wanted: Arc::clone(&self.wanted) };
         let tls = self.location.tls();
-        let made = self.runtime.block_on(async {
-            let client = match tls {
-                Some(tls) => begin(config, tls, listener, longest).await,
-                None => begin(config, NoTls, listener, longest).await,
-            }?;
-            if let Some(listen) = listen {
-                timeout(CALL_TIMEOUT, client.batch_execute(&listen)).await.map_err(|_| None)??;
+        let made = self.runtime.wait(longest, async {
+            match tls {
+                Some(tls) => begin(config, tls, listener).await,
+                None => begin(config, NoTls, listener).await,
             }
-            Ok::<Client, Option<tokio_postgres::Error>>(client)
         });
-        self.client = Some(made?);
+        let client = made.ok_or(None)??;
+        if let Some(listen) = listen {
+            self.runtime.wait(CALL_TIMEOUT, client.batch_execute(&listen)).ok_or(None)??;
+        }
+        self.client = Some(client);
         Ok(())
     }
 }
@@ -330,17 +322,12 @@ impl Listener {
 }
 
 /// Makes a session, in the clear or not.
-async fn begin<T>(
-    config: &Config,
-    tls: T,
-    listener: Listener,
-    longest: Duration,
-) -> Result<Client, Option<tokio_postgres::Error>>
+async fn begin<T>(config: &Config, tls: T, listener: Listener) -> Result<Client, tokio_postgres::Error>
 where
     T: MakeTlsConnect<Socket>,
     T::Stream: Send + 'static,
 {
-    let (client, mut session) = timeout(longest, config.connect(tls)).await.map_err(|_| None)??;
+    let (client, mut session) = config.connect(tls).await?;
     // It ends with the client; each call says what it failed with.
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {

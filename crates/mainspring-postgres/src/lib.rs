@@ -26,6 +26,7 @@ pub mod location;
 pub mod store;
 
 mod batch_groups;
+mod call_runtime;
 mod connection;
 mod copy;
 mod departures;

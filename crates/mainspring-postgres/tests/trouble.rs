@@ -7,7 +7,9 @@ use mainspring_job::{
     Action, Answer, Batch, Cause, Lease, Once, OnceId, Operation, Owner, Reader, Run, RunKey, RunState,
     Store, StoreError, Takeover, Work,
 };
-use mainspring_postgres::{FORMAT_VERSION, Identity, Inbox, Location, PostgresStore, Releases, preview};
+use mainspring_postgres::{
+    FORMAT_VERSION, Identity, Inbox, Location, PostgresReader, PostgresStore, Releases, preview,
+};
 
 use super::database::Database;
 use super::relay::Relay;
@@ -60,6 +62,16 @@ fn a_database_that_was_killed_has_what_it_acknowledged_and_the_owner_goes_on() {
         assert_eq!(tried(&mut store, lease, &plan(number)), [Answer::New], "it was sent again");
     }
     assert_eq!(store.counts().unwrap().runs, 5);
+}
+
+#[test]
+fn a_reader_is_asked_and_dropped_in_a_task() {
+    let Some(database) = Database::start() else { return };
+    drop(opened(&database));
+    let location = Location::parse(&database.url()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let batch = runtime.block_on(async { PostgresReader::new(&location).unwrap().lease().unwrap().batch });
+    assert_eq!(batch, 0);
 }
 
 #[test]
