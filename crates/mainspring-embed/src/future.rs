@@ -19,7 +19,7 @@ use std::thread;
 
 use mainspring_job::{Failure, Outcome};
 
-use crate::handler_error::{HandlerEnd, HandlerError};
+use crate::handler_error::{HandlerEnd, HandlerError, drop_panic};
 use crate::run::Run;
 
 /// A future that may be polled by any thread.
@@ -42,8 +42,7 @@ impl Spawner {
 
     /// A spawner that panics has dropped the future, which tells its end then.
     pub(crate) fn spawn(&self, future: BoxFuture<()>) {
-        let spawned = catch_unwind(AssertUnwindSafe(|| (self.0)(future)));
-        drop(spawned);
+        catch_unwind(AssertUnwindSafe(|| (self.0)(future))).unwrap_or_else(drop_panic);
     }
 }
 
@@ -62,8 +61,7 @@ impl<F: FnOnce(HandlerEnd)> GuardedRun<F> {
     fn end(&mut self, end: HandlerEnd) {
         if let Some(tell) = self.tell.take() {
             // What it holds goes before its end is told.
-            let dropped = catch_unwind(AssertUnwindSafe(|| drop(self.future.take())));
-            drop(dropped);
+            catch_unwind(AssertUnwindSafe(|| drop(self.future.take()))).unwrap_or_else(drop_panic);
             tell(end);
         }
     }

@@ -5,8 +5,9 @@
 //! Does not decide what follows: the retry policy does, but for a failure that is one for good.
 
 use std::any::Any;
-use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
+use std::{fmt, mem};
 
 use mainspring_job::{Failure, Outcome};
 
@@ -105,10 +106,20 @@ impl From<Result<Result<(), HandlerError>, Box<dyn Any + Send>>> for HandlerEnd 
                     return HandlerEnd { outcome: Outcome::Returned, again_in: Some(after) };
                 }
             },
-            Err(panic) => Failure::Other(format!("panicked: {}", message_of(&*panic))),
+            Err(panic) => {
+                let message = format!("panicked: {}", message_of(&*panic));
+                drop_panic(panic);
+                Failure::Other(message)
+            }
         };
         Outcome::Failed(failure).into()
     }
+}
+
+/// Drops the value of a panic, which is the program's code as well. One that panics there in turn has its
+/// last value forgotten.
+pub(crate) fn drop_panic(panic: Box<dyn Any + Send>) {
+    catch_unwind(AssertUnwindSafe(|| drop(panic))).unwrap_or_else(mem::forget);
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> &str {

@@ -26,6 +26,35 @@ fn a_panic_is_a_failure_with_its_message() {
     assert_eq!(ended(&jobs, &good).state, RunState::Succeeded, "the one thread lives on");
 }
 
+/// The value of a panic that panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn a_panic_whose_value_panics_when_it_is_dropped_is_a_failure_and_keeps_its_thread() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let handle = runtime.handle().clone();
+    let jobs = Jobs::open(folder("bomb"))
+        .unwrap()
+        .threads(1)
+        .spawner(move |future| drop(handle.spawn(future)))
+        .handler("function", |_: &Run, (): ()| -> Done { std::panic::panic_any(Bomb) })
+        .async_handler("future", |_: Run, (): ()| async {
+            if true { std::panic::panic_any(Bomb) } else { Done::Ok(()) }
+        })
+        .start()
+        .unwrap();
+    for handler in ["function", "future", "function"] {
+        let bad = jobs.once(handler).submit().unwrap();
+        assert_eq!(ended(&jobs, &bad).outcome.unwrap().to_string(), "failed: panicked: with no message");
+    }
+}
+
 #[test]
 fn a_run_that_is_told_to_stop_and_does_has_timed_out() {
     let jobs = Jobs::open(folder("token"))
