@@ -325,6 +325,7 @@ impl Builder {
         definition.labels.clone_from(&options.labels);
         (definition.priority, definition.max_runs) = (work.priority, options.max_runs);
         let mut job = definition.job(&JobSource::Program.source()).map_err(Error::Action)?;
+        when.check_text(&job.text).map_err(|error| options.wrong(error))?;
         if let Some(group) = group {
             writeln!(job.text, "group = \"{}\"", group.name).expect("a string can be written");
             job.text.push_str(&group_table(group));

@@ -21,7 +21,7 @@ use mainspring_job::JobName;
 /// # let _ = nightly;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cron {
     /// It can be read, with any name of a job.
     text: String,

@@ -14,6 +14,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::source::Source;
 use mainspring_job::{After as JobAfter, Ending, Exclusion, JobName, Timetable, Trigger};
 
 use crate::trigger::{Cron, Every};
@@ -65,7 +67,7 @@ enum Part {
     After(After),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum Rest {
     Times(Cron),
     Dates(Date, Date),
@@ -94,11 +96,13 @@ pub struct When {
     rests: Vec<Rest>,
     start: Option<Timestamp>,
     end: Option<Timestamp>,
+    /// All that it is made of has the same start, end and exclusions.
+    is_of_one_span: bool,
 }
 
 impl From<Part> for When {
     fn from(part: Part) -> When {
-        When { parts: vec![part], rests: Vec::new(), start: None, end: None }
+        When { parts: vec![part], rests: Vec::new(), start: None, end: None, is_of_one_span: true }
     }
 }
 
@@ -132,13 +136,15 @@ impl When {
         trigger.into()
     }
 
-    /// When this is as well. Two at one moment are one. At most 64 triggers are one timetable.
+    /// When this is as well. Two at one moment are one. At most 64 triggers are one timetable, which has one
+    /// start, one end and the same exclusions for all of them: they are said after the last `or`.
+    /// [`start`](crate::Builder::start) refuses what has them on one side alone, or others there.
     #[must_use]
     pub fn or(mut self, trigger: impl Into<When>) -> When {
-        let When { parts, rests, start, end } = trigger.into();
+        let When { parts, rests, start, end, is_of_one_span } = trigger.into();
         self.parts.extend(parts);
-        self.rests.extend(rests);
-        When { start: self.start.or(start), end: self.end.or(end), ..self }
+        self.is_of_one_span &= is_of_one_span && (&self.rests, self.start, self.end) == (&rests, start, end);
+        self
     }
 
     /// Not in a minute that this names: `* 12 * * *` leaves out all from 12:00:00 to 12:59:59. At most 512
@@ -196,10 +202,36 @@ impl When {
         }
     }
 
+    /// Checks that the text of its job, which others read, has its schedules.
+    ///
+    /// # Errors
+    /// One would be another there: what it is cannot be said in the text.
+    pub(crate) fn check_text(&self, text: &str) -> Result<(), String> {
+        let file = JobFile::parse(&Source::new("text", text), &TimeZone::UTC);
+        let triggers = file.jobs.iter().flat_map(|placed| placed.job.timetable.triggers());
+        let read: Vec<&Schedule> = triggers.filter_map(Trigger::schedule).collect();
+        let is_other = |part: &&Part| matches!(part, Part::Schedule(own) if !read.contains(&&**own));
+        match self.parts.iter().find(is_other) {
+            Some(Part::Schedule(other)) => Err(format!(
+                "its schedule `{}` would be another one in a job file: expected an expression of cron or \
+                 `@every` without a dialect, a phase or a policy of its own, in a zone with a name of IANA",
+                other.expression()
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The timetable of the job of this name, or what is wrong with it.
     pub(crate) fn timetable(&self, name: &JobName) -> Result<Timetable, String> {
         let message = |error: &dyn fmt::Display| error.to_string();
         debug_assert!(!self.parts.is_empty(), "it is made of a trigger");
+        if !self.is_of_one_span {
+            return Err(
+                "what `or` combines has one start, one end and the same exclusions: say `starting`, \
+                        `ending` and `except` after the last `or`"
+                    .to_owned(),
+            );
+        }
         let zone = self.zone()?;
         let trigger = |part: &Part| -> Result<Trigger, String> {
             Ok(match part {
@@ -212,8 +244,7 @@ impl When {
                 }
             })
         };
-        // In the order in which the text of a definition has them: what is read from it is the same
-        // timetable.
+        // In the order in which the text of a definition has them.
         let (mut parts, mut rests) = (self.parts.clone(), self.rests.clone());
         parts.sort_by_key(|part| match part {
             Part::Cron(_) | Part::Schedule(_) => 0,
@@ -223,10 +254,16 @@ impl When {
         rests.sort_by_key(|rest| matches!(rest, Rest::Dates(..)));
         let triggers: Vec<Trigger> = parts.iter().map(trigger).collect::<Result<_, _>>()?;
         let rests = rests.iter().map(|rest| match rest {
-            Rest::Times(cron) => Exclusion::Times(Box::new(cron.schedule(name))),
-            Rest::Dates(first, last) => Exclusion::Dates { first: *first, last: *last, zone: zone.clone() },
+            Rest::Times(cron) => Ok(Exclusion::Times(Box::new(cron.schedule(name)))),
+            Rest::Dates(first, last) if last < first => {
+                Err(format!("{last}, the last of the days that it excludes, comes before {first}, the first"))
+            }
+            Rest::Dates(first, last) => {
+                Ok(Exclusion::Dates { first: *first, last: *last, zone: zone.clone() })
+            }
         });
-        let timetable = Timetable::new(triggers).and_then(|made| made.without(rests.collect()));
+        let rests = rests.collect::<Result<_, _>>()?;
+        let timetable = Timetable::new(triggers).and_then(|made| made.without(rests));
         timetable.and_then(|made| made.between(self.start, self.end)).map_err(|error| message(&error))
     }
 }

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
+use mainspring_cron::{Dialect, DstPolicy, Expression, ParseOptions, Schedule};
+use mainspring_embed::jiff::tz::{Offset, TimeZone};
 use mainspring_embed::{
     After, Bounds, Cron, DeadLetters, Every, HandlerError, ManualClock, Notice, NoticeKind, Options, Run,
     When,
@@ -95,6 +97,48 @@ fn a_period_of_nothing_and_one_beyond_all_bounds_are_refused_at_the_start() {
     assert!(found.contains("`a`: ") && found.contains("36525"), "{found}");
     for whole in [Every::seconds(1), Every::hours(24 * 36_525)] {
         assert!(Jobs::simulated(&clock).job("a", whole, done).start().is_ok());
+    }
+}
+
+#[test]
+fn what_or_combines_has_one_span_and_excluded_days_are_in_their_order() {
+    let clock = clock();
+    let wrong = |when: When| Jobs::simulated(&clock).job("a", when, done).start().unwrap_err().to_string();
+    let at = |text: &str| format!("{text}T00:00:00Z").parse().unwrap();
+    let three = || When::on(cron("0 3 * * *"));
+    let five = || When::on(cron("0 5 * * *"));
+    for mixed in [
+        three().starting(at("2027-01-02")).or(five().starting(at("2027-01-04"))),
+        three().ending(at("2027-01-02")).or(five()),
+        three().or(five().except(cron("* 12 * * *"))),
+        three().or(five().or(three().starting(at("2027-01-02")))),
+    ] {
+        let found = wrong(mixed);
+        assert!(found.contains("`starting`, `ending` and `except` after the last `or`"), "{found}");
+    }
+    let alike = |when: When| when.starting(at("2027-01-02")).except(cron("* 12 * * *"));
+    assert!(Jobs::simulated(&clock).job("a", alike(three()).or(alike(five())), done).start().is_ok());
+    let found = wrong(three().except_dates("2026-01-04".parse().unwrap(), "2026-01-02".parse().unwrap()));
+    assert!(found.contains("2026-01-02, the last of the days that it excludes, comes before"), "{found}");
+}
+
+#[test]
+fn a_schedule_that_the_text_of_a_job_cannot_say_is_refused_at_the_start() {
+    let clock = clock();
+    let start = |schedule: Schedule| Jobs::simulated(&clock).job("a", schedule, done).start();
+    let berlin = || TimeZone::get("Europe/Berlin").unwrap();
+    let parsed = |text: &str| Expression::parse(text).unwrap();
+    let quartz = ParseOptions::new().with_dialect(Dialect::Quartz);
+    for other in [
+        Schedule::new(Expression::parse_with("0 0 12 ? * 6", &quartz).unwrap(), berlin()),
+        Schedule::new(parsed("0 3 * * *"), TimeZone::fixed(Offset::constant(2))),
+        Schedule::new(parsed("0 3 * * *"), berlin()).with_dst(DstPolicy::LITERAL),
+    ] {
+        let found = start(other).unwrap_err().to_string();
+        assert!(found.contains("would be another one in a job file"), "{found}");
+    }
+    for same in ["0 3 * * mon-fri", "@daily", "@every 90s", "@at 2030-01-01T00:00:00Z", "30 0 3 L * *"] {
+        start(Schedule::new(parsed(same), berlin())).unwrap();
     }
 }
 
