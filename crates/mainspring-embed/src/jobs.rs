@@ -208,7 +208,10 @@ impl Jobs {
     /// When the store failed while the jobs ran, or the end could not be recorded.
     pub fn shutdown(&self, patience: Duration) -> Result<(), Error> {
         match &*self.running {
-            Running::Simulated(_) => Ok(()),
+            Running::Simulated(simulation) => {
+                simulation.end();
+                Ok(())
+            }
             Running::Loop(running) => running.end(patience),
         }
     }

@@ -137,8 +137,12 @@ struct State {
     lease: Lease,
     now: Timestamp,
     starts: VecDeque<Start>,
+    /// The run whose handler was called last.
+    running: Option<Run>,
     replies: Vec<(Ticket, Reply)>,
     last_ticket: u64,
+    /// Nothing starts any more.
+    has_ended: bool,
 }
 
 /// See the head of this file.
@@ -172,8 +176,10 @@ impl Simulation {
             lease,
             now: clock.now(),
             starts: VecDeque::new(),
+            running: None,
             replies: Vec::new(),
             last_ticket: 0,
+            has_ended: false,
         };
         let simulation = Arc::new_cyclic(|weak: &Weak<Simulation>| Simulation {
             state: Mutex::new(state),
@@ -195,7 +201,20 @@ impl Simulation {
         &self,
         ask: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>,
     ) -> Result<T, Error> {
-        ask(&mut self.lock().store).map_err(Error::Store)
+        ask(&mut self.lock_unless_ended()?.store).map_err(Error::Store)
+    }
+
+    /// Nothing starts any more, and what runs is told to stop.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.has_ended = true;
+        let running = state.running.take();
+        drop(state);
+        running.iter().for_each(|run| run.stop().tell());
+    }
+
+    fn lock_unless_ended(&self) -> Result<MutexGuard<'_, State>, Error> {
+        Some(self.lock()).filter(|state| !state.has_ended).ok_or(Error::Stopped)
     }
 
     /// Goes from one time at which something is due to the next, and runs what starts.
@@ -209,8 +228,8 @@ impl Simulation {
                     again_in.map(|after| self.now().saturating_add(after).unwrap_or(Timestamp::MAX));
                 self.tell(end.into());
             }
-            let due = self.lock().planner.next_due().filter(|due| *due <= to);
-            let Some(due) = due else { break };
+            let next = self.lock_unless_ended().ok().and_then(|state| state.planner.next_due());
+            let Some(due) = next.filter(|due| *due <= to) else { break };
             let now = {
                 let mut state = self.lock();
                 state.now = state.now.max(due);
@@ -224,7 +243,7 @@ impl Simulation {
     }
 
     fn take_start(&self) -> Option<Start> {
-        self.lock().starts.pop_front()
+        self.lock_unless_ended().ok()?.starts.pop_front()
     }
 
     fn tell(&self, input: Input) {
@@ -238,6 +257,7 @@ impl Simulation {
         };
         let handler = self.registry.get(&body.name).expect("a run without a handler does not start");
         let run = Run::new(start, self.now(), self.client.clone(), None);
+        self.lock().running = Some(run.clone());
         match &**handler {
             Handler::Function(function) => call(function, &run, &body),
             Handler::Future(_) => end_of(run.clone(), made(Arc::clone(handler), run, body)).await,
@@ -251,7 +271,7 @@ impl Follow for Simulation {
     }
 
     fn command(&self, command: Command) -> Result<Reply, Error> {
-        let mut state = self.lock();
+        let mut state = self.lock_unless_ended()?;
         state.last_ticket += 1;
         let (ticket, now) = (Ticket(state.last_ticket), state.now);
         if let Some(audit) = audit(&command, now) {
@@ -278,7 +298,10 @@ impl State {
                     }
                     Output::Reply { ticket, reply } => self.replies.push((ticket, reply)),
                     Output::Kill { key, attempt, .. } => {
-                        // One that has begun returns when it likes.
+                        // One that has begun is told, and returns when it likes.
+                        let own =
+                            self.running.iter().filter(|run| (run.key(), run.attempt()) == (&key, attempt));
+                        own.for_each(|run| run.stop().tell());
                         let is_this = |start: &Start| start.key == key && start.attempt == attempt;
                         if let Some(index) = self.starts.iter().position(is_this) {
                             self.starts.remove(index);

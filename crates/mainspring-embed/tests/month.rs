@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mainspring_embed::{CatchUp, Cron, Every, HandlerError, ManualClock, Options, Run};
+use mainspring_embed::{CatchUp, Cron, Error, Every, HandlerError, ManualClock, Options, Run};
 
 use super::*;
 
@@ -183,4 +183,31 @@ fn a_handler_that_is_to_be_called_again_later_has_not_failed() {
     clock.advance(WAIT + Duration::from_secs(3));
     let run = state(export.job());
     assert_eq!((*counted.lock().unwrap(), run.state, run.forgiven), (3, RunState::Succeeded, 2));
+}
+
+#[test]
+fn a_simulated_run_that_is_cancelled_or_shut_down_is_told_to_stop_and_nothing_starts_after_the_end() {
+    let clock = clock();
+    let shared: Arc<std::sync::OnceLock<Jobs>> = Arc::default();
+    let (cancels, ends) = (Arc::clone(&shared), Arc::clone(&shared));
+    let jobs = Jobs::simulated(&clock)
+        .job("cancels", Cron::parse("0 1 1 1 *").unwrap(), move |run: &Run| -> Done {
+            cancels.get().unwrap().cancel(run.key()).unwrap();
+            if run.is_stopping() { Err("told to stop".to_owned()) } else { Ok(()) }
+        })
+        .job("ends", Every::hours(24), move |run: &Run| -> Result<(), Error> {
+            let jobs = ends.get().unwrap();
+            assert_eq!(jobs.runs_of("cancels", 1)?[0].state, RunState::Cancelled);
+            jobs.shutdown(Duration::ZERO)?;
+            assert!(run.is_stopping());
+            assert!(matches!(jobs.run_now("cancels"), Err(Error::Stopped)));
+            Ok(())
+        })
+        .start()
+        .unwrap();
+    shared.set(jobs.clone()).unwrap();
+    clock.advance(31 * DAY);
+    assert!(matches!(jobs.runs(1), Err(Error::Stopped)));
+    jobs.shutdown(Duration::ZERO).unwrap();
+    assert_eq!(clock.now(), "2026-02-01T00:00:00Z".parse().unwrap());
 }
