@@ -114,10 +114,17 @@ impl ManualClock {
 
     async fn go_to(&self, to: Timestamp) {
         let simulations: Vec<Arc<Simulation>> = self.lock().moved.iter().filter_map(Weak::upgrade).collect();
-        for simulation in &simulations {
-            simulation.go_to(to, self).await;
+        loop {
+            // In turns, so that each sees of the others what was before, and nothing of what comes after.
+            let next = simulations.iter().filter_map(|simulation| simulation.next_due()).min();
+            let next = next.filter(|due| *due <= to);
+            for simulation in &simulations {
+                simulation.go_to(next.unwrap_or(to), self).await;
+            }
+            if next.is_none() {
+                return self.show(to);
+            }
         }
-        self.show(to);
     }
 
     fn show(&self, to: Timestamp) {
@@ -228,8 +235,7 @@ impl Simulation {
                     again_in.map(|after| self.now().saturating_add(after).unwrap_or(Timestamp::MAX));
                 self.tell(end.into());
             }
-            let next = self.lock_unless_ended().ok().and_then(|state| state.planner.next_due());
-            let Some(due) = next.filter(|due| *due <= to) else { break };
+            let Some(due) = self.next_due().filter(|due| *due <= to) else { break };
             let now = {
                 let mut state = self.lock();
                 state.now = state.now.max(due);
@@ -240,6 +246,12 @@ impl Simulation {
         }
         let mut state = self.lock();
         state.now = state.now.max(to);
+    }
+
+    /// When there is something to do next; now, if something is to be started.
+    fn next_due(&self) -> Option<Timestamp> {
+        let state = self.lock_unless_ended().ok()?;
+        if state.starts.is_empty() { state.planner.next_due() } else { Some(state.now) }
     }
 
     fn take_start(&self) -> Option<Start> {

@@ -211,3 +211,24 @@ fn a_simulated_run_that_is_cancelled_or_shut_down_is_told_to_stop_and_nothing_st
     jobs.shutdown(Duration::ZERO).unwrap();
     assert_eq!(clock.now(), "2026-02-01T00:00:00Z".parse().unwrap());
 }
+
+#[test]
+fn simulations_on_one_clock_go_on_in_turns() {
+    let clock = clock();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let every = |name: &'static str, hours: u32| {
+        let (log, own, clock) = (Arc::clone(&log), clock.clone(), clock.clone());
+        let note = move |run: &Run| -> Done {
+            assert_eq!(clock.now(), run.nominal());
+            log.lock().unwrap().push((run.nominal(), name));
+            Ok(())
+        };
+        Jobs::simulated(&own).job(name, Every::hours(hours), note).start().unwrap()
+    };
+    let simulations = [every("third", 3), every("second", 2)];
+    clock.advance(DAY);
+    let log = log.lock().unwrap();
+    assert_eq!(log.len(), 8 + 12);
+    assert!(log.is_sorted_by_key(|(at, _)| *at), "{log:?}");
+    drop(simulations);
+}
