@@ -187,10 +187,27 @@ pub fn interval(period: Duration) -> Result<Interval, PeriodError> {
 fn futures() -> Futures {
     match global() {
         Ok(engine) => engine.futures(),
-        Err(_) => {
-            let driver = Single::new(Chunked::<Task>::new(), Monotonic::new());
-            driver.stop();
-            Futures::new(Handle::new(Arc::new(driver)))
-        }
+        Err(reason) => refusing(reason),
+    }
+}
+
+fn refusing(reason: Refusal) -> Futures {
+    let driver = Single::new(Chunked::<Task>::new(), Monotonic::new());
+    driver.refuse(reason);
+    Futures::new(Handle::new(Arc::new(driver)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    #[test]
+    fn a_sleep_without_an_engine_is_ready_and_says_why() {
+        let mut sleep = pin!(refusing(Refusal::NoThread).sleep(Duration::from_secs(3_600)));
+        assert!(sleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+        assert_eq!(sleep.refusal(), Some(Refusal::NoThread));
     }
 }

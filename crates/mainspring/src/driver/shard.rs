@@ -13,7 +13,7 @@
 //! | `queue`, `counts`, `lateness` | `state` | every operation on them is short and bounded by the queue's own cost |
 //! | `next` | `state`, mirrored in the atomic `next` | not later than the earliest deadline; a thread that schedules before it sees that a thread wakes in time |
 //! | `is_asleep` | `state` | set in the critical section that looked at the queue last, so that a timer scheduled after that look finds it set |
-//! | `is_stopping` | `state` | once true, nothing is taken or fired any more |
+//! | `refusal` | `state` | once there is one, nothing is taken or fired any more |
 //! | `backoff` | see [`backoff`] | threads that schedule make way for the one that fires |
 //! | `firings` | `state`; `has_fired` tells of changes | see [`firing`] |
 //! | `ends_when_empty` | atomic, relaxed: set before the lock is taken for the first look, and read under it | a thread runs the shard until nothing is pending, and a cancel may make it so |
@@ -76,7 +76,8 @@ struct State<Q> {
     /// `None`: nothing is pending.
     next: Option<Tick>,
     is_asleep: bool,
-    is_stopping: bool,
+    /// Why nothing is taken or fired any more.
+    refusal: Option<Refusal>,
 }
 
 /// Whether a queue's limits hold for a timer.
@@ -121,7 +122,7 @@ impl<Q> Shard<Q> {
             lateness: Lateness::default(),
             next: None,
             is_asleep: false,
-            is_stopping: false,
+            refusal: None,
         };
         Shard {
             index,
@@ -188,8 +189,8 @@ impl<Q> Shard<Q> {
     {
         let has_paused = self.backoff.back_off(&*self.clock);
         let mut state = self.state();
-        if state.is_stopping {
-            return Err(RefusedTimer::new(Refusal::Stopped, payload));
+        if let Some(reason) = state.refusal {
+            return Err(RefusedTimer::new(reason, payload));
         }
         state.counts.held_back += u64::from(has_paused);
         // What is asked for the past is due now: a turn comes to it after all that were due before. By its
@@ -227,8 +228,8 @@ impl<Q> Shard<Q> {
         // A clock may be the owner's code: no lock is held.
         let now = self.clock.now();
         let mut state = self.state();
-        if state.is_stopping {
-            return Err(RefusedTimer::new(Refusal::Stopped, rejected.payload));
+        if let Some(reason) = state.refusal {
+            return Err(RefusedTimer::new(reason, rejected.payload));
         }
         state.queue.advance(now);
         let horizon = match (check, state.queue.profile().horizon) {
@@ -273,7 +274,12 @@ impl<Q> Shard<Q> {
     }
 
     pub(super) fn stop(&self) {
-        self.state().is_stopping = true;
+        self.refuse(Refusal::Stopped);
+    }
+
+    /// Stops for a reason. The first one stays.
+    pub(super) fn refuse(&self, reason: Refusal) {
+        self.state().refusal.get_or_insert(reason);
     }
 
     /// Waits until a timer does not fire, unless the calling thread fires it.
@@ -366,7 +372,7 @@ impl<Q> State<Q> {
         let pending = self.queue.len() as u64;
         debug_assert!(fired + cancelled + pending <= scheduled, "a timer leaves its shard once");
         debug_assert!(
-            self.is_stopping || fired + cancelled + pending == scheduled,
+            self.refusal.is_some() || fired + cancelled + pending == scheduled,
             "a timer that was scheduled has left its shard or is pending"
         );
     }

@@ -139,6 +139,11 @@ impl<Q> Single<Q> {
         self.notifier.notify();
     }
 
+    /// Takes no timer at all, for a reason. No thread runs it.
+    pub(crate) fn refuse(&self, reason: Refusal) {
+        self.shards[0].refuse(reason);
+    }
+
     fn turn<T>(&self, fire: &mut impl Fire<T>) -> Turn
     where
         Q: TimerQueue<T>,

@@ -97,7 +97,7 @@ impl<Q> Shard<Q> {
         let read = clock.now();
         let mut state = self.state();
         state.is_asleep = false;
-        if state.is_stopping {
+        if state.refusal.is_some() {
             return self.stopping();
         }
         state.queue.advance(read);
@@ -132,7 +132,7 @@ impl<Q> Shard<Q> {
             state = self.state();
             self.end_firing(&mut state, own_id);
             state.counts.panicked += u64::from(has_panicked);
-            if state.is_stopping {
+            if state.refusal.is_some() {
                 return self.stopping();
             }
         }
