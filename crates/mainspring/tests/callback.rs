@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mainspring::Handle;
-use mainspring::clock::Manual;
+use mainspring::clock::{Clock, Manual};
 use mainspring::driver::{Refusal, Single};
 use mainspring::front::Callbacks;
 use mainspring::front::callback::Periodic;
@@ -162,6 +162,22 @@ fn a_cancelled_periodic_callback_is_dropped() {
     assert!(periodic.cancel());
     assert!(!periodic.cancel());
     assert_eq!(Arc::strong_count(&token), 1);
+}
+
+#[test]
+fn a_cancel_of_a_periodic_callback_of_which_no_run_comes_has_ended_nothing() {
+    let simulation = Simulation::new();
+    let until = |last: Tick| move |now: Tick| (now < last).then_some(last);
+    let cancelled = |last| {
+        let periodic = simulation.callbacks.following(until(last), |_| ()).unwrap();
+        simulation.run();
+        periodic.cancel()
+    };
+    let last = simulation.clock.now().after(10);
+    assert!(!cancelled(last), "it has run");
+    assert!(!cancelled(last), "it never runs");
+    let periodic = simulation.callbacks.following(until(last.after(10)), |_| ()).unwrap();
+    assert!(periodic.cancel());
 }
 
 #[test]

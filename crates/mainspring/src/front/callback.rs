@@ -116,11 +116,12 @@ pub struct Periodic {
 
 #[derive(Debug)]
 struct State {
-    /// The next run; `None` during a run and once cancelled.
+    /// The next run; `None` during a run and once it is over.
     next: Option<Next>,
     /// The timer of the run that began last.
     running: Option<TimerId>,
-    is_cancelled: bool,
+    /// It was cancelled, or no run comes any more.
+    is_over: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -231,7 +232,7 @@ fn repeat(
     first: Option<Tick>,
     callback: impl FnMut(Firing) + Send + 'static,
 ) -> Result<Periodic, Refusal> {
-    let state = Arc::new(Mutex::new(State { next: None, running: None, is_cancelled: false }));
+    let state = Arc::new(Mutex::new(State { next: None, running: None, is_over: first.is_none() }));
     let periodic = Periodic { part: part.clone(), state: Arc::clone(&state) };
     let Some(first) = first else { return Ok(periodic) };
     let turn = Arc::new(Turn { part, rule: Mutex::new(rule), state, callback: Mutex::new(callback) });
@@ -274,7 +275,7 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
     add: Add,
 ) -> Result<(), Refusal> {
     let mut state = lock(&turn.state);
-    if state.is_cancelled {
+    if state.is_over {
         return Ok(());
     }
     let task = Task::new({
@@ -294,11 +295,15 @@ fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firi
     state.running = Some(own.timer);
     drop(state);
     // A refusal means that the driver is shutting down: this was the last turn.
-    let go_on = |due| _ = schedule_turn(turn, due, Local::schedule_assured);
+    let end = || lock(&turn.state).is_over = true;
+    let go_on = |due| schedule_turn(turn, due, Local::schedule_assured).unwrap_or_else(|_| end());
     let Some(firing) = firing.of_run(own.due) else { return go_on(own.due) };
     // A rule is the owner's code. If it panics there is no next run, but this one is not lost.
     let next = catch_unwind(AssertUnwindSafe(|| lock(&turn.rule).next(own.due, firing.now)));
     let run = || lock(&turn.callback)(firing);
+    if !matches!(next, Ok(Some(_))) {
+        end();
+    }
     match next {
         // The next turn is scheduled after this one, so that a slow callback is never run by two threads.
         Ok(next) => run_then(run, || next.into_iter().for_each(go_on)),
@@ -372,10 +377,11 @@ impl Timer {
 
 impl Periodic {
     /// Ends the periodic runs; tells whether it did. A run that has begun, which one at most has, ends by
-    /// itself, and none begins after this. `false`: already cancelled.
+    /// itself, and none begins after this. `false`: already cancelled, or no further run would have come. Whether
+    /// the engine was shut down meanwhile is not looked at.
     pub fn cancel(&self) -> bool {
         let mut state = lock(&self.state);
-        let was_running = !std::mem::replace(&mut state.is_cancelled, true);
+        let was_running = !std::mem::replace(&mut state.is_over, true);
         let next = state.next.take();
         // The task holds the state: it is dropped after the lock is released.
         let task = next.and_then(|next| self.part.cancel(next.timer));
