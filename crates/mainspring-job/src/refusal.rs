@@ -132,7 +132,9 @@ impl Refusal {
             Refusal::Taken(_) => (Conflict, "that name or key is taken, and by another submission"),
             Refusal::KeyTooLong => (Invalid, "the idempotency key is too long"),
             Refusal::KeyEmpty => (Invalid, "the idempotency key is empty"),
-            Refusal::DueOutOfRange => (Invalid, "the due time is too far away"),
+            Refusal::DueOutOfRange => {
+                (Invalid, "the due time is out of range: expected one in the years 1678 to 2261")
+            }
             Refusal::NoteTooLong => (Invalid, "the note is too long"),
             Refusal::OpenRuns => (Conflict, "the job has runs that have not ended"),
             Refusal::NotReady => (Temporary, "the server is still starting"),
