@@ -9,14 +9,16 @@
 //! ```
 //!
 //! All of a text is understood, or it is refused: a zone in brackets is never skipped. A zone whose clocks
-//! jump over the time has it at the end of the gap, and of two times that look alike the first is meant.
+//! jump over the time has it later by the length of the gap, and of two times that look alike the first is
+//! meant.
 //!
 //! Linear in the length of the text; a zone in brackets is looked up.
 //!
 //! Does not take other suffixes of RFC 9557, such as a calendar.
 //!
 //! Source: [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), and
-//! [RFC 9557](https://www.rfc-editor.org/rfc/rfc9557) for the zone in brackets.
+//! [RFC 9557](https://www.rfc-editor.org/rfc/rfc9557) for the zone in brackets;
+//! [RFC 5545, 3.3.5](https://www.rfc-editor.org/rfc/rfc5545#section-3.3.5) for what clocks do not show.
 
 use jiff::civil::DateTime;
 use jiff::fmt::temporal::Pieces;

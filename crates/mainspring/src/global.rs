@@ -18,6 +18,8 @@
 //!
 //! A child of `fork` has no thread of the engine: its timers are taken and do not fire until it executes
 //! another program. An engine of its parent's can be shut down and dropped there: it waits for no thread.
+//! Both hold where no other thread of the parent is in a call of the engine at the moment of the fork: such a
+//! call's lock is never released in the child, as that of an allocator may not be.
 //!
 //! Cost: that of the engine, and one read of what was set.
 

@@ -96,7 +96,8 @@ impl Simulation {
     }
 
     /// Moves time forward until nothing is pending, and returns how many fired. With a timer that repeats,
-    /// that is never.
+    /// that is never. A delay beyond the clock's range, which no other run sees the end of, is pending as
+    /// well: time goes to the end of the range, and it fires there.
     #[inline]
     pub fn run_until_idle(&self) -> u64 {
         let fired_count = self.engine.counts().fired;

@@ -6,7 +6,10 @@
 //! ```
 //!
 //! For tests of programs that use tokio's timers and this engine's: one clock for both. A paused runtime that
-//! has nothing to do moves its clock to its next timer, and the engine's next timer is one of those.
+//! has nothing to do moves its clock to its next timer. The engine's next timer is one of those once the
+//! engine's thread has run, for which the runtime does not wait: it may move its clock past a timer that was
+//! set a moment ago. A test whose result depends on which of two timers is first takes
+//! [`Manual`](super::Manual), or a [`Simulation`](crate::Simulation).
 //!
 //! Cost: a task per wait, and two wake-ups. A program that is no test takes [`Monotonic`](super::Monotonic).
 //!
