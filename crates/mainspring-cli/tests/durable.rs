@@ -40,7 +40,9 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
     assert_eq!(alone(&["show", "nobody"]).code, 4);
     assert_eq!(alone(&["logs", "idle"]).stdout, "ran\n");
     assert_eq!(alone(&["logs", "long", "--json"]).stdout.matches("\"text\":\"ready\"").count(), 1);
-    assert_eq!(alone(&["logs", "kept"]).stdout, "");
+    let none = alone(&["logs", "kept"]);
+    assert_eq!(none.stdout, "");
+    assert!(none.stderr.contains("there is no output of kept: it wrote nothing"), "{}", none.stderr);
     assert_eq!(alone(&["logs", "nobody"]).code, 4);
     assert_eq!(alone(&["logs", "idle@2100-01-01T00:00:00Z"]).code, 4);
     let follow = alone(&["logs", "-f", "idle"]);

@@ -415,7 +415,7 @@ impl Execution for Handlers {
 
     fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
         let number = self.number_of.get(attempted).copied();
-        number.map(|number| self.tell_to_stop(number, KillCause::Asked, now)).is_some()
+        number.map(|number| self.tell_to_stop(number, KillCause::Requested, now)).is_some()
     }
 
     /// How long they have then, the end of the loop decides.
@@ -427,7 +427,7 @@ impl Execution for Handlers {
             self.give_back(*number);
         }
         for number in numbers {
-            self.tell_to_stop(number, KillCause::Asked, now);
+            self.tell_to_stop(number, KillCause::Requested, now);
             self.arm(number, None, now);
         }
     }
@@ -438,7 +438,7 @@ impl Execution for Handlers {
             if let Some(under_way) = self.under_way.get(&number) {
                 under_way.run.stop().tell();
             }
-            self.leave(number, KillCause::Asked, Outcome::Killed, now, reports);
+            self.leave(number, KillCause::Requested, Outcome::Killed, now, reports);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What waits for the shared database works in a task as well: it takes the task's thread meanwhile.
+//! Jobs in a shared database that a task makes, reads and ends: its thread waits meanwhile.
 
 use std::fs;
 

@@ -49,9 +49,9 @@ pub struct Reading {
     /// What it showed.
     pub shown: Timestamp,
     /// Before the store was asked.
-    pub asked: Duration,
+    pub asked_at: Duration,
     /// When its answer was there.
-    pub answered: Duration,
+    pub answered_at: Duration,
 }
 
 /// Has this thread follow the clock of its store, for which this was read last.
@@ -78,9 +78,9 @@ pub fn ahead() -> Option<SignedDuration> {
 /// What a clock showed at boot time 0, after a reading of it: the lowest that it can have been, if what was
 /// known before is too low or too high.
 fn followed(known: Option<Timestamp>, reading: Reading) -> Timestamp {
-    debug_assert!(reading.asked <= reading.answered, "an answer comes after its question");
-    let lowest = before(reading.shown, reading.answered);
-    let highest = before(reading.shown, reading.asked);
+    debug_assert!(reading.asked_at <= reading.answered_at, "an answer comes after its question");
+    let lowest = before(reading.shown, reading.answered_at);
+    let highest = before(reading.shown, reading.asked_at);
     known.filter(|known| lowest <= *known && *known <= highest).unwrap_or(lowest)
 }
 
@@ -131,8 +131,8 @@ mod tests {
     fn reading(asked_ms: u64, shown_ms: i64, answered_ms: u64) -> Reading {
         Reading {
             shown: Timestamp::from_millisecond(shown_ms).unwrap(),
-            asked: Duration::from_millis(asked_ms),
-            answered: Duration::from_millis(answered_ms),
+            asked_at: Duration::from_millis(asked_ms),
+            answered_at: Duration::from_millis(answered_ms),
         }
     }
 
@@ -141,8 +141,8 @@ mod tests {
         // The store's clock shows 5,000 ms more than the boot time.
         let mut known = None;
         let answers = [(100, 5_190, 200, 4_990), (300, 5_301, 500, 4_990), (600, 5_604, 606, 4_998)];
-        for (asked, shown, answered, expected) in answers {
-            let at_boot = followed(known, reading(asked, shown, answered));
+        for (asked_at, shown, answered_at, expected) in answers {
+            let at_boot = followed(known, reading(asked_at, shown, answered_at));
             assert_eq!(at_boot.as_millisecond(), expected);
             assert!(at_boot.as_millisecond() <= 5_000, "it is never ahead");
             known = Some(at_boot);
@@ -161,13 +161,13 @@ mod tests {
     #[test]
     fn a_thread_that_follows_a_clock_shows_its_time_and_no_other_thread_does() {
         let shown = Timestamp::from_second(1_000_000_000).unwrap();
-        let asked = boot_time();
-        follow(Reading { shown, asked, answered: boot_time() });
+        let asked_at = boot_time();
+        follow(Reading { shown, asked_at, answered_at: boot_time() });
         let now = Moment::now().wall;
         assert!(shown <= now && now.duration_since(shown) < SignedDuration::from_hours(1), "{now}");
         assert!(SignedDuration::from_hours(1) < ahead().unwrap());
         let at = boot_time_of(shown).unwrap();
-        assert!(asked <= at && at <= boot_time());
+        assert!(asked_at <= at && at <= boot_time());
         std::thread::scope(|scope| {
             scope.spawn(|| assert_eq!(ahead(), None));
         });

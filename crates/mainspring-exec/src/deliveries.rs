@@ -204,7 +204,7 @@ impl<K> UnderWay<K> {
             outcome: Some(Outcome::NoAnswer("it was given up before an answer came".to_owned())),
             is_success: false,
             after: now.since(self.started),
-            cause: Some(KillCause::Asked),
+            cause: Some(KillCause::Requested),
             dropped_bytes: 0,
             is_output_held: false,
             retry_at: None,

@@ -64,7 +64,7 @@ pub enum KillCause {
     /// It ran longer than its spec allows.
     Timeout,
     /// The loop asked for it.
-    Asked,
+    Requested,
 }
 
 /// How a program, a webhook or a function ended.

@@ -260,7 +260,7 @@ impl<K: PartialEq> Executor<K> {
     /// The same, but for the runs that go on when the server loses the jobs.
     pub fn kill_all_before_loss(&mut self, now: Moment) {
         let bound = self.runs.iter_mut().filter(|timed| !timed.run.is_to_be_detached());
-        bound.for_each(|timed| timed.run.kill(KillCause::Asked, now));
+        bound.for_each(|timed| timed.run.kill(KillCause::Requested, now));
         self.arm(now);
     }
 

@@ -189,7 +189,7 @@ impl<K> Run<K> {
 
     /// Kills the whole group at once.
     pub fn kill_at_once(&mut self, now: Moment) {
-        let cause = self.killing.map_or(KillCause::Asked, |killing| killing.cause);
+        let cause = self.killing.map_or(KillCause::Requested, |killing| killing.cause);
         self.send(Signal::SIGKILL);
         self.killing = Some(Killing { cause, step_index: self.kill.0.len() + 1, since: now });
     }

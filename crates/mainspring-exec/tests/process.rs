@@ -227,14 +227,14 @@ fn what_ignores_every_signal_is_killed() {
     let spec = ProcessSpec { kill, ..shell("trap '' TERM; echo ready; while :; do sleep 1; done") };
     let heard = run_until(&spec, &mut |executor, line| {
         assert_eq!(line, "ready");
-        assert!(executor.kill(&1, KillCause::Asked, Moment::now()));
-        assert!(!executor.kill(&2, KillCause::Asked, Moment::now()));
+        assert!(executor.kill(&1, KillCause::Requested, Moment::now()));
+        assert!(!executor.kill(&2, KillCause::Requested, Moment::now()));
         // From the moment of the kill on, which is later than the clock that stands still.
         BOUND
     });
     assert_eq!(
         (heard.ends[0].outcome.clone(), heard.ends[0].cause),
-        (Some(Outcome::Killed(9)), Some(KillCause::Asked))
+        (Some(Outcome::Killed(9)), Some(KillCause::Requested))
     );
 }
 
@@ -377,7 +377,7 @@ fn what_is_being_ended_is_not_left() {
     let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
     executor.start(&spec, &[], 1, Moment::now()).unwrap();
     turn_until(&mut executor, &mut heard, &|_, heard| heard.lines == ["ready"]);
-    assert!(executor.kill(&1, KillCause::Asked, Moment::now()));
+    assert!(executor.kill(&1, KillCause::Requested, Moment::now()));
     assert_eq!(executor.to_be_detached_count(), 0);
     assert!(executor.leave(Moment::now(), &mut heard).is_empty());
     executor.kill_all_at_once(Moment::now());

@@ -343,7 +343,7 @@ fn a_delivery_that_is_killed_ends_at_once_and_keeps_its_place() {
     ));
     assert!(deliveries.kill(&3, Moment::now(), &mut heard));
     assert!(!deliveries.kill(&3, Moment::now(), &mut heard));
-    assert_eq!((heard.ends[0].0, heard.ends[0].1.cause), (3, Some(KillCause::Asked)));
+    assert_eq!((heard.ends[0].0, heard.ends[0].1.cause), (3, Some(KillCause::Requested)));
     assert!(deliveries.is_full());
     assert_eq!(deliveries.running_count(), MAX_DELIVERIES - 1);
     // The receiver goes away, so that every thread ends.

@@ -29,8 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainspring_job::JobName;
 
 use crate::crontab::names::{self, Likeness};
-use crate::loaded_file::LoadedFile;
-use crate::problem::{Fault, Problem};
+use crate::problem::Problem;
 
 mod claimant;
 mod following;
@@ -127,14 +126,7 @@ fn problem(file: &Claimant, name: &JobName, other: &Holder) -> Problem {
     let placed = file.loaded.jobs.iter().find(|placed| placed.job.name == *name);
     let number = placed.expect("the name is one that the file says").line_number;
     let message = format!("the name `{name}` is that of {}", other.place);
-    on_line(&file.loaded, number, message, "give one of the two another name")
-}
-
-/// A problem of a whole line.
-fn on_line(loaded: &LoadedFile, number: usize, message: String, hint: &str) -> Problem {
-    let line = loaded.source.line(number).expect("what is defined stands on a line of its file");
-    let whole = line.bytes.trim_ascii_end().len();
-    Problem::new(line, Fault::new(0..whole, message).with_hint(hint))
+    file.loaded.problem_on(number, message, "give one of the two another name")
 }
 
 #[cfg(test)]
@@ -142,6 +134,7 @@ mod tests {
     use super::*;
     use crate::crontab::Format;
     use crate::crontab::names::KnownJob;
+    use crate::loaded_file::LoadedFile;
     use crate::source::Source;
     use jiff::tz::TimeZone;
 

@@ -130,6 +130,13 @@ impl From<Format> for Kind {
 }
 
 impl LoadedFile {
+    /// A problem of a whole line of it.
+    pub(crate) fn problem_on(&self, number: usize, message: String, hint: &str) -> Problem {
+        let line = self.source.line(number).expect("what is defined stands on a line of its file");
+        let whole = line.bytes.trim_ascii_end().len();
+        Problem::new(line, Fault::new(0..whole, message).with_hint(hint))
+    }
+
     /// Reads what is in memory already.
     pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> LoadedFile {
         LoadedFile::parse_within(source, format, zone, &mut Budget::default())

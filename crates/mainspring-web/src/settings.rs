@@ -249,8 +249,8 @@ fn without_usual_port<'h>(host: &'h str, scheme: &str) -> &'h str {
     host.strip_suffix(if scheme == "https" { ":443" } else { ":80" }).unwrap_or(host)
 }
 
-/// Whether a host is an address, or the name of each machine for itself, with any port: a proxy, a tunnel or a
-/// container may have another one than ours.
+/// Whether a host is an address, or the name of each machine for itself, with any port: a proxy, a tunnel or
+/// a container may have another one than ours.
 fn is_beyond_names(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_ok() => name,

@@ -40,17 +40,17 @@ struct Row {
 const ROWS: [Row; 12] = [
     // Nanoseconds of periods, memory that is given back, ends that wait, handles over a caught panic, and
     // programs of one timer that compile nothing else.
-    Row { crates: &["mainspring-queue", "mainspring"], lines: 12_480, house: 10_400, later: 787 },
+    Row { crates: &["mainspring-queue", "mainspring"], lines: 12_517, house: 10_400, later: 787 },
     // All of a time is understood or refused; a search goes forwards alone.
     Row { crates: &["mainspring-cron"], lines: 4_155, house: 3_700, later: 166 },
     // Workers and their leases, jobs of each server, rates, batches, progress, reasons why a run waits, jobs
     // that come back within a day, and places of what is wrong in a policy.
-    Row { crates: &["mainspring-job"], lines: 11_532, house: 7_700, later: 2_887 },
+    Row { crates: &["mainspring-job"], lines: 11_551, house: 7_700, later: 2_887 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_257,
+        lines: 12_258,
         house: 6_800,
         later: 4_135,
     },
@@ -60,25 +60,25 @@ const ROWS: [Row; 12] = [
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_836,
+        lines: 4_852,
         house: 3_600,
         later: 608,
     },
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
     // from which each server answers, other systems.
-    Row { crates: &["mainspring-server"], lines: 12_159, house: 7_500, later: 2_802 },
+    Row { crates: &["mainspring-server"], lines: 12_252, house: 7_500, later: 2_802 },
     // Progress of runs, what comes after the end of a loop, a vacuum.
-    Row { crates: &["mainspring-cluster"], lines: 1_993, house: 1_800, later: 244 },
+    Row { crates: &["mainspring-cluster"], lines: 2_001, house: 1_800, later: 244 },
     // Limits that have an owner, long bodies, tags and meanings for generated clients, two kinds of metrics,
     // names of the entries of crontabs in a preview.
-    Row { crates: &["mainspring-web"], lines: 7_748, house: 4_900, later: 970 },
+    Row { crates: &["mainspring-web"], lines: 7_854, house: 4_900, later: 970 },
     // Transactions of the program, typed handlers, progress, layers of tower, a member that does not plan.
-    Row { crates: &["mainspring-embed"], lines: 4_518, house: 2_600, later: 1_326 },
+    Row { crates: &["mainspring-embed"], lines: 4_586, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back, outages that are clipped and joined.
-    Row { crates: &["mainspring-cli"], lines: 6_858, house: 5_600, later: 250 },
+    Row { crates: &["mainspring-cli"], lines: 6_868, house: 5_600, later: 250 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 10_592, house: 7_000, later: 1_224 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 10_605, house: 7_000, later: 1_224 },
 ];
 
 /// Checks every row, and that each crate is in one.

@@ -182,6 +182,14 @@ impl Names<'_> {
         if let Some(word) = words.iter().find(|word| EMPTY_WORDS.contains(&word.as_str())) {
             self.find(identifier, format!("`{name}`: a name says more than {word}"));
         }
+        self.check_value(identifier);
+    }
+
+    fn check_value(&mut self, identifier: &syn::Ident) {
+        let fault = words::fault_of_value(&identifier.to_string()).filter(|_| !self.source.is_test());
+        if let Some(fault) = fault {
+            self.find(identifier, format!("`{identifier}`: {fault}"));
+        }
     }
 
     fn check_type(&mut self, identifier: &syn::Ident) {
@@ -260,6 +268,16 @@ impl<'ast> Visit<'ast> for Names<'_> {
         visit::visit_impl_item_fn(self, item);
     }
 
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        field.ident.iter().for_each(|identifier| self.check_value(identifier));
+        visit::visit_field(self, field);
+    }
+
+    fn visit_pat_ident(&mut self, pattern: &'ast syn::PatIdent) {
+        self.check_value(&pattern.ident);
+        visit::visit_pat_ident(self, pattern);
+    }
+
     fn visit_expr_unsafe(&mut self, block: &'ast syn::ExprUnsafe) {
         self.unsafe_lines.push(block.unsafe_token.span.start().line);
         visit::visit_expr_unsafe(self, block);
@@ -321,6 +339,16 @@ mod tests {
         let found = check_text(&format!("//! A.\n// It {phrase}, {other} by one.\nfn a() {{}}"));
         assert_eq!(found, [format!("`{phrase}`: continues")]);
         assert_eq!(check_text(&format!("//! A.\n// It {other}.\nfn a() {{}}")), [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_value_that_is_called_by_a_verb_is_named() {
+        let found =
+            check_text("//! A.\nstruct A { said: u8 }\nfn told(asked: u8) { let kept = |heard: u8| 0; }");
+        let faults = ["said", "told", "asked", "kept", "heard"]
+            .map(|name| format!("`{name}`: a name says what it holds"));
+        assert_eq!(found, faults);
+        assert_eq!(check_text("//! A.\nstruct A { said_at: u8 }\nfn f() { a.said; }"), [] as [String; 0]);
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Checks that types are nouns.
+//! Checks that types are nouns, and that values are called by what they are.
 //!
 //! - No type is called by a participle alone, such as `Taken`. Before a noun it says more: `TakenChunk`.
 //! - Nor by a pronoun or a preposition: see `NO_NOUNS`.
+//! - No function, field or variable of the sources is called by how it came: see `VERBS`.
 //!
-//! Cost: that of reading. The names come from the walk of [`text`](super::text). It does not judge those of
-//! functions and variables.
+//! Cost: that of reading. The names come from the walk of [`text`](super::text).
 
 /// Irregular participles. A regular one ends in `ed`, and not in `eed`.
 const PARTICIPLES: [&str; 25] = [
@@ -36,6 +36,14 @@ const NO_NOUNS: [&str; 16] = [
     "Whom",
     "Whose",
 ];
+
+/// Participles that have stood for a request, a line, a setting, an output.
+const VERBS: [&str; 5] = ["asked", "heard", "kept", "said", "told"];
+
+/// Why a value cannot have this name, if it cannot.
+pub(super) fn fault_of_value(name: &str) -> Option<&'static str> {
+    VERBS.contains(&name).then_some("a name says what it holds")
+}
 
 /// Why a type cannot have this name, if it cannot.
 pub(super) fn fault(name: &str) -> Option<&'static str> {

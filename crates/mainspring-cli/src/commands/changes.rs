@@ -57,13 +57,18 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let due = run_due(args)?.map(|due| due.to_string());
     let (job, key) = (args.job.clone(), args.key.clone());
     let first = ask_of_job(&mut client, &args.job, Request::Run { job, wait: args.wait, due, key })?;
-    if !args.wait || matches!(first, Response::Duplicate { .. }) {
+    if !args.wait {
         return show(&args.ask, &first);
     }
     if !args.ask.json {
         show(&args.ask, &first)?;
     }
-    let mut exit = exit_of(&args.ask, &client.next_answer()?)?;
+    let last = match &first {
+        // A request before this one, with the same key, has made the run: it is waited for all the same.
+        Response::Duplicate { name: Some(run), .. } => client.ask(Request::Wait { run: run.clone() })?,
+        _ => client.next_answer()?,
+    };
+    let mut exit = exit_of(&args.ask, &last)?;
     // The command ends as the first that failed.
     for run in runs_elsewhere(&mut client, &first)? {
         let end = client.ask(Request::Wait { run: run.to_string() })?;

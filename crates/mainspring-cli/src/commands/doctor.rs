@@ -52,7 +52,8 @@ const ANSWER_WAIT: Duration = Duration::from_secs(10);
 #[derive(Serialize)]
 struct Report {
     /// The part that was asked: the server, or the store where no server answers.
-    asked: &'static str,
+    #[serde(rename = "asked")]
+    source: &'static str,
     level: Level,
     findings: Vec<Finding>,
 }
@@ -70,7 +71,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
         let (status, health) = ask(&mut client)?;
         Ok((status, health, recounted(&mut client)))
     });
-    let asked = match answer {
+    let source = match answer {
         Ok((status, health, counts)) => {
             findings.extend(open_socket(&data));
             findings.extend(diagnosis::of_server(&status, &health, now));
@@ -85,7 +86,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
             }
         }
     };
-    report(args, asked, findings)
+    report(args, source, findings)
 }
 
 /// Asks a server how it is, and nothing else: what a container's or a load balancer's health check wants.
@@ -129,10 +130,10 @@ fn elsewhere(args: &AskArgs, address: &Address) -> Result<Exit, Error> {
     report(args, "server", diagnosis::of_server(&status, &health, Moment::now().wall))
 }
 
-fn report(args: &AskArgs, asked: &'static str, findings: Vec<Finding>) -> Result<Exit, Error> {
+fn report(args: &AskArgs, source: &'static str, findings: Vec<Finding>) -> Result<Exit, Error> {
     debug_assert!(!findings.is_empty(), "what was not looked at is not well");
     let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
-    let report = Report { asked, level, findings };
+    let report = Report { source, level, findings };
     if args.json {
         print_json(&report)?;
     } else {

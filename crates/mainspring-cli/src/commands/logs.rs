@@ -21,6 +21,7 @@ use crate::cli::views::LogsArgs;
 use crate::client::Client;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::protocol::{LineWire, Request, Response};
 
 pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
@@ -51,6 +52,10 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
         return follow(args, &mut client, None, &mut printer);
     }
     let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: false })?;
+    if !matches!(response, Response::Line(_)) {
+        let why = "it wrote nothing, did not start, or its output is not kept any more";
+        say(&format!("{PROGRAM}: there is no output of {}: {why}\n", args.of));
+    }
     while let Response::Line(_) = &response {
         take(&response, &mut tail, &mut printer)?;
         response = client.next_answer()?;

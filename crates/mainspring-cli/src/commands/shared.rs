@@ -154,8 +154,8 @@ fn plan(
             RequestProxy::new(&standing).serve_client(client);
         });
         drop(watch);
-        // The listener ends what it answers, whatever has happened: its end is waited for. The next one begins
-        // beside it.
+        // The listener ends what it answers, whatever has happened: its end is waited for. The next one
+        // begins beside it.
         for stream in listening.into_iter().flat_map(|listener| listener.streams) {
             let _ = stream.shutdown(Shutdown::Both);
         }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use mainspring_job::JobName;
 
 use super::claimant::{Claimant, InForce};
-use super::on_line;
 use crate::jobfile;
 use crate::problem::Problem;
 
@@ -32,7 +31,7 @@ pub(super) fn judge(files: &[Claimant], in_force: &InForce<'_>) -> Result<(), (u
             if *first != group {
                 let message = format!("the group `{}` has {first} in {other}", group.name);
                 let hint = "files that share a group give it one limit and one rate";
-                problems.push(on_line(&file.loaded, line(&group.name), message, hint));
+                problems.push(file.loaded.problem_on(line(&group.name), message, hint));
             }
         }
         if !problems.is_empty() {

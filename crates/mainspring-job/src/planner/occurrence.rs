@@ -232,7 +232,7 @@ impl Planner {
         self.pruning.count_ended(&job.name);
     }
 
-    /// What passed while a job was paused, which it was until then: one record, and the watermark moves there.
+    /// What passed while a job was paused, up to that end: one record, and the watermark moves there.
     pub(super) fn skip_paused(&mut self, now: Timestamp, until: Timestamp, name: &JobName) {
         let Some(job) = self.jobs.definition(name).map(Arc::clone) else { return };
         let Some(watermark) = self.jobs.pass(name, until) else { return };

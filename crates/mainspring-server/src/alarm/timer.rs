@@ -140,7 +140,7 @@ mod tests {
     fn it_rings_by_the_clock_that_the_thread_follows() {
         // An hour behind the system's clock, which has passed that time long ago.
         let shown = Moment::now().wall - Duration::from_hours(1);
-        follow(Reading { shown, asked: boot_time(), answered: boot_time() });
+        follow(Reading { shown, asked_at: boot_time(), answered_at: boot_time() });
         rings_when_it_is_to();
         follow_system();
     }

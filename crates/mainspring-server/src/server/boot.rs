@@ -439,7 +439,7 @@ impl Server {
 /// Has the loop follow the clock of its store, if that has one.
 fn follow_clock(lease: Lease, asked_at: Duration) {
     match lease.now {
-        Some(shown) => clock::follow(Reading { shown, asked: asked_at, answered: boot_time() }),
+        Some(shown) => clock::follow(Reading { shown, asked_at, answered_at: boot_time() }),
         None => clock::follow_system(),
     }
 }

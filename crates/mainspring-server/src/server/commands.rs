@@ -157,7 +157,7 @@ impl Execution for Commands {
     }
 
     fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
-        self.executor.kill(attempted, KillCause::Asked, now)
+        self.executor.kill(attempted, KillCause::Requested, now)
     }
 
     fn give_up(&mut self, attempted: &AttemptKey, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
@@ -165,7 +165,7 @@ impl Execution for Commands {
     }
 
     fn ask_all_to_end(&mut self, now: Moment) {
-        self.executor.kill_all(KillCause::Asked, now);
+        self.executor.kill_all(KillCause::Requested, now);
     }
 
     /// A webhook is not asked, as ever: until the jobs are lost it may be answered.

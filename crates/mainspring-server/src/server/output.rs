@@ -276,8 +276,8 @@ pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBu
     removed_count
 }
 
-/// Removes the files that were written to the longest ago, beyond so many. A name tells when a run was due, and
-/// a backfill or another try of an old run writes later.
+/// Removes the files that were written to the longest ago, beyond so many. A name tells when a run was due,
+/// and a backfill or another try of an old run writes later.
 fn prune(directory: &Path, keep: usize, open: &HashSet<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let files = entries.flatten().map(|entry| entry.path());

@@ -126,7 +126,7 @@ fn outcome(end: &End) -> Outcome {
     match (end.cause, &end.outcome) {
         (cause, _) if end.is_success && (cause.is_none() || !is_process) => Outcome::Succeeded,
         (Some(KillCause::Timeout), _) => Outcome::TimedOut,
-        (Some(KillCause::Asked), _) => Outcome::Killed,
+        (Some(KillCause::Requested), _) => Outcome::Killed,
         (None, Some(end::Outcome::NotStarted(reason))) => {
             Outcome::Failed(Failure::NotStarted(reason.clone()))
         }
@@ -163,7 +163,7 @@ mod tests {
         let exited = || end::Outcome::Exited(0);
         assert_eq!(of(None, exited()), Outcome::Succeeded);
         assert_eq!(of(Some(KillCause::Timeout), exited()), Outcome::TimedOut);
-        assert_eq!(of(Some(KillCause::Asked), exited()), Outcome::Killed);
+        assert_eq!(of(Some(KillCause::Requested), exited()), Outcome::Killed);
         assert_eq!(of(Some(KillCause::Timeout), end::Outcome::Status(200)), Outcome::Succeeded);
     }
 }

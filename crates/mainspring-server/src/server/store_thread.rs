@@ -264,7 +264,7 @@ fn may_wait(result: Result<(), StoreError>) -> Result<(), StoreError> {
 
 /// What the store's clock showed, for an answer that is there now.
 fn read(shown: Option<Timestamp>, asked_at: Duration) -> Option<Reading> {
-    Some(Reading { shown: shown?, asked: asked_at, answered: boot_time() })
+    Some(Reading { shown: shown?, asked_at, answered_at: boot_time() })
 }
 
 /// Asks until there is an answer or it has taken too long. On a machine with one processor the other thread

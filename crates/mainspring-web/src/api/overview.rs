@@ -130,7 +130,8 @@ pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Sta
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Health {
     #[schemars(extend("const" = "server"))]
-    asked: &'static str,
+    #[serde(rename = "asked")]
+    source: &'static str,
     level: Level,
     findings: Vec<Finding>,
     /// What has a limit, and how much of it is in use.
@@ -181,7 +182,7 @@ pub async fn health(call: Call) -> Reply {
     ];
     let sizes = store_sizes(&app.data).into_iter().chain(health.free_bytes.map(|bytes| ("free", bytes)));
     let store = sizes.map(|(part, bytes)| Part { part, bytes }).collect();
-    ok(&Health { asked: "server", level, findings, limits, store })
+    ok(&Health { source: "server", level, findings, limits, store })
 }
 
 /// Who paused a job last, or everything where it is empty.

@@ -294,7 +294,7 @@ impl Entry {
 }
 
 impl PlannedEntry {
-    /// Cancels the timer and drops the callback, with no lock held. A task that is gone already finds no entry.
+    /// Cancels the timer and drops the callback, with no lock held. A task that is gone finds no entry.
     fn forget(self) {
         drop(self.timer.map(|timer| self.part.cancel(timer)));
     }

@@ -377,8 +377,8 @@ impl Timer {
 
 impl Periodic {
     /// Ends the periodic runs; tells whether it did. A run that has begun, which one at most has, ends by
-    /// itself, and none begins after this. `false`: already cancelled, or no further run would have come. Whether
-    /// the engine was shut down meanwhile is not looked at.
+    /// itself, and none begins after this. `false`: already cancelled, or no further run would have come.
+    /// Whether the engine was shut down meanwhile is not looked at.
     pub fn cancel(&self) -> bool {
         let mut state = lock(&self.state);
         let was_running = !std::mem::replace(&mut state.is_over, true);

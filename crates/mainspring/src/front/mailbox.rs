@@ -44,8 +44,8 @@ use crate::handle::Handle;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Sends timeouts to services. Clones are the same front; when the last is dropped, nothing is sent any more.
-/// The timers of what was to be sent stay in the queue until they are due: as no timeout is cancelled, no list
-/// of them is kept.
+/// The timers of what was to be sent stay in the queue until they are due: as no timeout is cancelled, no
+/// list of them is kept.
 ///
 /// ```
 /// use std::time::Duration;
