@@ -209,7 +209,7 @@ fn what_cannot_be_submitted_fails_before_the_commit(database: &Database) {
         (jobs.once("odd").payload(&odd).key(""), "empty"),
         (jobs.once("odd").payload(&odd).key("a".repeat(257)), "key"),
         (jobs.once("odd").payload(&odd).key("\0"), "NUL"),
-        (jobs.once("odd").payload(&odd).after(hour * 24 * 365 * 1_000), "too far away"),
+        (jobs.once("odd").payload(&odd).after(hour * 24 * 365 * 1_000), "out of range"),
     ];
     for (once, expected) in refused {
         let refused = once.submit_in(never).unwrap_err().to_string();

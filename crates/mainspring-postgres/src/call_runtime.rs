@@ -37,7 +37,8 @@ impl CallRuntime {
         if Handle::try_current().is_err() {
             return wait();
         }
-        thread::scope(|scope| thread::Builder::new().spawn_scoped(scope, wait).ok()?.join().ok()).flatten()
+        let named = thread::Builder::new().name("call".to_owned());
+        thread::scope(|scope| named.spawn_scoped(scope, wait).ok()?.join().ok()).flatten()
     }
 }
 

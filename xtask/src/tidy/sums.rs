@@ -60,7 +60,7 @@ const ROWS: [Row; 12] = [
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_852,
+        lines: 4_853,
         house: 3_600,
         later: 608,
     },

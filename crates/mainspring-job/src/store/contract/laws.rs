@@ -289,12 +289,11 @@ fn pages<G: StoreFixture>(fixture: &mut G) -> LawResult {
 fn pruned<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let (mut store, lease) = opened(fixture)?;
     let key = |second| RunKey::new(name("job"), at(second));
-    let ended = |key: &RunKey, second| {
-        let run = Run::new(key.clone(), Cause::Trigger, RunState::Missed, key.nominal, at(second));
+    let ended = |due, second| {
+        let run = Run::new(key(due), Cause::Trigger, RunState::Missed, at(due), at(second));
         Operation::Plan(Run { ended: Some(at(second)), ..run })
     };
-    let runs: Vec<Operation> = (1..=9).map(|second| ended(&key(second), second)).collect();
-    committed(&mut store, lease, 1, &runs)?;
+    committed(&mut store, lease, 1, &(1..=9).map(|second| ended(second, second)).collect::<Vec<_>>())?;
     let mut store = fixture.reopened(store);
     let lease = acquired(fixture, &mut store, &Owner::new("next"))?;
     let prune = |keep, before| Operation::Prune { job: Some(name("job")), keep, before: at(before) };
@@ -302,7 +301,7 @@ fn pruned<G: StoreFixture>(fixture: &mut G) -> LawResult {
         committed(&mut store, lease, number, &[prune(keep, before)])?;
         same("runs", &store.counts().map_err(text)?.runs, &left)?;
     }
-    committed(&mut store, lease, 4, &[ended(&key(0), 10), prune(1, 0)])?;
+    committed(&mut store, lease, 4, &[ended(0, 10), prune(1, 0)])?;
     same("what was due first and ended last", &store.run(&key(0)).map_err(text)?.is_some(), &true)
 }
 
