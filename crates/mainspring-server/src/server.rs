@@ -24,7 +24,7 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use mainspring_job::{Note, RunState};
+use mainspring_job::{Input, Note, RunState};
 
 use crate::alarm::Alarm;
 use crate::data_directory::DataDirectory;
@@ -309,6 +309,8 @@ impl Server {
         let Some(step) = self.clock_steps.look(now, boot_time) else { return };
         self.listener.meters.step(step.ahead);
         self.listener.changes.clock_was_set();
+        // Lengths of time that are waited for end by it, though nothing is due by what the clock shows.
+        self.owner.tell(Input::Tick);
         if let Some(text) = step.text().filter(|_| !step.is_back()) {
             self.note(now.wall, &text);
         }

@@ -66,7 +66,7 @@ const ROWS: [Row; 12] = [
     },
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
     // from which each server answers, other systems.
-    Row { crates: &["mainspring-server"], lines: 12_252, house: 7_500, later: 2_802 },
+    Row { crates: &["mainspring-server"], lines: 12_253, house: 7_500, later: 2_802 },
     // Progress of runs, what comes after the end of a loop, a vacuum.
     Row { crates: &["mainspring-cluster"], lines: 2_001, house: 1_800, later: 244 },
     // Limits that have an owner, long bodies, tags and meanings for generated clients, two kinds of metrics,
@@ -76,7 +76,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-embed"], lines: 4_586, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back, outages that are clipped and joined.
-    Row { crates: &["mainspring-cli"], lines: 6_868, house: 5_600, later: 250 },
+    Row { crates: &["mainspring-cli"], lines: 6_873, house: 5_600, later: 250 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
     Row { crates: &["mainspring-lab", "xtask"], lines: 10_605, house: 7_000, later: 1_224 },
 ];

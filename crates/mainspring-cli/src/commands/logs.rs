@@ -33,11 +33,16 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     };
     let mut printer = Printer { ask: &args.ask, begun: None };
     let mut tail = args.count.map(Tail::of);
+    let mut count = 0;
+    let mut take = |response: &_, tail: &mut _, printer: &mut _| {
+        count += 1;
+        take(response, tail, printer)
+    };
     let mut client = match looking {
         QuerySource::Server(client) => client,
         QuerySource::OfflineStore(mut alone) => {
             alone.logs(&args.of, &mut |response| take(response, &mut tail, &mut printer))?;
-            return end(tail, &mut printer);
+            return end(args, count, tail, &mut printer);
         }
     };
     if let (Some(tail), true) = (&mut tail, args.follow) {
@@ -52,15 +57,11 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
         return follow(args, &mut client, None, &mut printer);
     }
     let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: false })?;
-    if !matches!(response, Response::Line(_)) {
-        let why = "it wrote nothing, did not start, or its output is not kept any more";
-        say(&format!("{PROGRAM}: there is no output of {}: {why}\n", args.of));
-    }
     while let Response::Line(_) = &response {
         take(&response, &mut tail, &mut printer)?;
         response = client.next_answer()?;
     }
-    end(tail, &mut printer)
+    end(args, count, tail, &mut printer)
 }
 
 /// Shows a line, or keeps it if only the last ones are shown.
@@ -74,8 +75,12 @@ fn take(response: &Response, tail: &mut Option<Tail>, printer: &mut Printer<'_>)
     }
 }
 
-/// Shows the lines that were kept.
-fn end(tail: Option<Tail>, printer: &mut Printer<'_>) -> Result<Exit, Error> {
+/// Shows the lines that were kept. Where there was none, says what that may mean.
+fn end(args: &LogsArgs, count: usize, tail: Option<Tail>, printer: &mut Printer<'_>) -> Result<Exit, Error> {
+    if count == 0 {
+        let why = "it wrote nothing, did not start, or its output is not kept any more";
+        say(&format!("{PROGRAM}: there is no output of {}: {why}\n", args.of));
+    }
     let lines = tail.map(|tail| tail.lines).unwrap_or_default();
     lines.into_iter().try_for_each(|line| printer.show(&Response::Line(line)))?;
     Ok(Exit::Ok)
