@@ -94,7 +94,7 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     }
     if 0 < health.dead {
         let dead = counted(usize::try_from(health.dead).unwrap_or(usize::MAX), "dead letter");
-        let hint = "`mainspring dead list` shows them, `dead retry` and `dead drop` let go of them";
+        let hint = "`mainspring dead list` shows them, `dead retry` runs them again, `dead drop` drops them";
         findings.push(Finding::warning("dead", format!("{dead} to be looked at"), hint));
     }
     findings.extend(planned(health));

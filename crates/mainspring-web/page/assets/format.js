@@ -213,6 +213,13 @@ export const capital = (text) =>
 /** The codes by their words. */
 const CODES = new Map(Object.entries(WORDS).map(([code, word]) => [word, code]));
 
+/** The codes of such words. @param {string} text */
+export const codesOf = (text) =>
+  text
+    .split(",")
+    .map((word) => CODES.get(word) ?? word)
+    .join(",");
+
 /** A part of a filter: a name with a value, which has other blanks than those of words in quotes; or a word. */
 const PART = new RegExp(
   `(\\w+):(?:"((?:[^"\\\\]|\\\\.)*)(?:"|$)|((?:${[...CODES.keys()].join("|")}|\\S)+))|\\S+`,
@@ -229,11 +236,7 @@ export function filterOf(text, names) {
     const value = plain ?? quoted?.replace(/\\(.)/g, "$1") ?? "";
     if (!names.includes(name)) rest.push(part);
     else if (name !== "state" && name !== "cause") found[name] = value;
-    else
-      found[name] = value
-        .split(",")
-        .map((word) => CODES.get(word) ?? word)
-        .join(",");
+    else found[name] = codesOf(value);
   }
   const q = rest.join(" ");
   return q === "" ? found : { ...found, q };

@@ -9,7 +9,7 @@
 /** @import {Child} from "./dom.js" */
 import { Refused, get, known, may, now } from "./api.js";
 import { absent, dim, h } from "./dom.js";
-import { filterOf, filterWord, number, serverOf, tone, word } from "./format.js";
+import { codesOf, filterOf, filterWord, number, serverOf, tone, word } from "./format.js";
 import {
   CODE,
   JOBS,
@@ -127,10 +127,14 @@ export function chips(query, chips) {
 /** What a filter asks for; refused with what may be typed, if it is none.
  * @param {URLSearchParams} query @param {Filter} filter */
 function parameters(query, { names, words = {} }) {
+  /** @param {string} name */
+  const value = (name) => {
+    const text = query.get(name);
+    return text !== null && name in words ? codesOf(text) : text;
+  };
   for (const [name, list] of Object.entries(words)) {
     const codes = list.split(" ");
-    const wrong = query
-      .get(name)
+    const wrong = value(name)
       ?.split(",")
       .find((code) => !codes.includes(code));
     if (wrong)
@@ -138,7 +142,7 @@ function parameters(query, { names, words = {} }) {
   }
   return Object.fromEntries(
     [...names, "q", "sort", "after"].map((name) => {
-      const text = query.get(name);
+      const text = value(name);
       return [name, name === "since" || name === "until" ? instantOf(name, text) : text];
     })
   );
