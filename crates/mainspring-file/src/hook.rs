@@ -16,7 +16,7 @@
 //! | anything else | a shell, as the user of the job, with variables `NOTIFY_..` |
 //!
 //! Each notification is a one-shot job, with retries and a timeout. These jobs have a group of their own and
-//! the lowest priority.
+//! the lowest priorities.
 //!
 //! Cost: a small document for each call.
 //!
@@ -64,8 +64,12 @@ const START_POLICIES: &str = "timeout=10s dead-letters=never";
 /// The longest link that a notification has: a longer one would leave no room in a chat's message.
 const MAX_LINK_BYTES: usize = 512;
 
-/// The least priority: a notification goes last of all that wait for a place.
-const PRIORITY: i8 = i8::MIN;
+/// A notification goes last of all that wait for a place. That of a job of another user, who may make any
+/// number of them, goes behind the server's own.
+const PRIORITY: i8 = i8::MIN + 1;
+const PRIORITY_OF_OTHERS: i8 = i8::MIN;
+
+const _: () = assert!(PRIORITY_OF_OTHERS < PRIORITY, "no user's crontab holds up what root is told");
 
 /// The group of all notifications.
 ///
@@ -266,19 +270,20 @@ impl JobHook {
         let to = match target {
             Target::Webhook(target) => Destination::Webhook(WebhookTarget::clone(target)),
             Target::Command(text) => {
-                let (shell, user) = (Some(text.clone()), self.user.clone());
-                Destination::Process(ProcessBody { shell, user, ..ProcessBody::default() })
+                // Many users of the system have no home.
+                let (shell, user, cwd_else) = (Some(text.clone()), self.user.clone(), Some("/".into()));
+                Destination::Process(ProcessBody { shell, user, cwd_else, ..ProcessBody::default() })
             }
             Target::Mail(to) => {
                 let mut text = Message { facts: &facts, output: "" }.letter();
                 text.push_str(if output_of.is_some() { "\nWhat it wrote:\n\n" } else { "" });
                 let subject = format!("[mainspring] {}", facts.title);
                 let body = Body::Mail(MailBody { text, output_of, ..self.mail(to, subject) });
-                return work(&body, POLICIES);
+                return self.notification(&body, POLICIES);
             }
         };
         let body = NotificationBody { to, facts, output_of, sequence: None };
-        work(&Body::Notification(Box::new(body)), POLICIES)
+        self.notification(&Body::Notification(Box::new(body)), POLICIES)
     }
 
     /// What a watchdog is told of a run.
@@ -287,7 +292,7 @@ impl JobHook {
         let facts = self.facts(notice.job.as_str(), notice.kind.name(), Some(notice));
         let body = target.notification(event, facts, &run_id(notice.run.as_ref()?))?;
         let policies = if event == PingEvent::Start { START_POLICIES } else { POLICIES };
-        work(&Body::Notification(Box::new(body)), policies).map(|work| Call::new(None, work))
+        self.notification(&Body::Notification(Box::new(body)), policies).map(|work| Call::new(None, work))
     }
 
     fn mail(&self, to: &[String], subject: String) -> MailBody {
@@ -297,17 +302,28 @@ impl JobHook {
 
     /// The mail that cron sends: what a run wrote, if it wrote anything.
     fn output_mail(&self, notice: &Notice) -> Option<Work> {
-        let user: &str = match &self.user {
-            Some(user) => user.split(':').next().unwrap_or(user),
-            None => ourselves(),
-        };
         // Filters look for the first part of the name.
         let host = host().split('.').next().unwrap_or_default();
-        let subject = format!("Cron <{user}@{host}> {}", self.summary);
+        let subject = format!("Cron <{}@{host}> {}", self.user_name(), self.summary);
         let output_of = notice.run.as_ref().map(ToString::to_string);
         let headers = self.mail_headers.clone();
         let mail = self.mail(&self.mail_output, subject);
-        work(&Body::Mail(MailBody { output_of, headers, needs_output: true, ..mail }), POLICIES)
+        self.notification(&Body::Mail(MailBody { output_of, headers, needs_output: true, ..mail }), POLICIES)
+    }
+
+    /// The user of the job.
+    fn user_name(&self) -> &str {
+        let user = self.user.as_deref().unwrap_or(ourselves());
+        user.split(':').next().unwrap_or(user)
+    }
+
+    fn notification(&self, body: &Body, policies: &str) -> Option<Work> {
+        // What is too long to be told is not: the history has it.
+        let policies = policies.parse().expect("these are policies");
+        let mut work = Work::new(body.encode().ok()?).with_policies(policies);
+        work.priority = if self.user_name() == ourselves() { PRIORITY } else { PRIORITY_OF_OTHERS };
+        work.group = Some(group().name);
+        Some(work)
     }
 }
 
@@ -370,14 +386,6 @@ fn run_id(run: &RunKey) -> String {
     let (high, low) = (high & !0xF000 | 0x8000, low & !(0b11 << 62) | 0b10 << 62);
     let digits = format!("{high:016x}{low:016x}");
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
-}
-
-fn work(body: &Body, policies: &str) -> Option<Work> {
-    // What is too long to be told is not: the history has it.
-    let policies = policies.parse().expect("these are policies");
-    let mut work = Work::new(body.encode().ok()?).with_policies(policies);
-    (work.group, work.priority) = (Some(group().name), PRIORITY);
-    Some(work)
 }
 
 /// The user of this server.
@@ -451,6 +459,17 @@ mod tests {
         }
         let Destination::Webhook(target) = &webhook.to else { panic!("{webhook:?}") };
         assert_eq!(request(target, &webhook.facts, "").unwrap().url, "http://x/%7Bjob}");
+    }
+
+    #[test]
+    fn notifications_of_other_users_go_behind_those_of_the_server() {
+        let priority = |user: Option<&str>| {
+            let targets = Some(vec![Target::parse("page").unwrap()]);
+            let hook = JobHook { targets, user: user.map(str::to_owned), ..JobHook::default() };
+            hook.calls(&notice(NoticeKind::Failed))[0].work.priority
+        };
+        assert_eq!(priority(None), priority(Some(&format!("{}:tty", ourselves()))));
+        assert!(priority(Some("another")) < priority(None));
     }
 
     #[test]

@@ -50,7 +50,7 @@ const ROWS: [Row; 12] = [
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_258,
+        lines: 12_261,
         house: 6_800,
         later: 4_135,
     },
