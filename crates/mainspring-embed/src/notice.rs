@@ -6,7 +6,7 @@
 //!
 //! So a notice is as durable as what it tells of, and follows the rules of its handler: retries, dead
 //! letters. While one of a kind waits, no second one of a job is submitted. Of failures in a row the 1st,
-//! 2nd, 4th, 8th and so on are told.
+//! 2nd, 4th, 8th .. are told, and the one that pauses the job.
 //!
 //! Cost: a small document for each.
 //!

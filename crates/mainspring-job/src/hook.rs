@@ -12,7 +12,7 @@
 //! |---|---|
 //! | the first attempt of a run starts | always, for a hook that tells a watchdog of it |
 //! | a run ends for good | always, for a hook that wants its output or its end |
-//! | it failed, took too long, or was abandoned | of failures in a row the 1st, 2nd, 4th, 8th and so on |
+//! | it failed, took too long, or was abandoned | of failures in a row the 1st, 2nd, 4th, 8th .. and the one that pauses |
 //! | it succeeded after failures | always |
 //! | occurrences were missed | once for each record of them |
 //! | a run has waited for [`UNSERVED_PATIENCE`](crate::UNSERVED_PATIENCE) for what no worker has | once for each such wait |

@@ -15,6 +15,7 @@ use crate::name::JobName;
 use crate::once::Once;
 use crate::operation::Operation;
 use crate::reason::Reason;
+use crate::record::Pause;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::work::Work;
@@ -39,7 +40,9 @@ impl Planner {
     pub(super) fn tell_of_end(&mut self, now: Timestamp, run: &Run, state: RunState, before: u32) {
         let name = &run.key.job;
         let Some(hooks) = self.hooks(name).filter(|_| run.cause != Cause::Once) else { return };
-        let failures = self.jobs.mark(name).map_or(0, |mark| mark.failures);
+        let mark = self.jobs.mark(name);
+        let failures = mark.map_or(0, |mark| mark.failures);
+        let pauses = before < failures && mark.is_some_and(|mark| mark.pause == Some(Pause::Failures));
         let has_succeeded = state == RunState::Succeeded;
         if has_succeeded {
             self.silences.hear(name, now);
@@ -47,7 +50,7 @@ impl Planner {
         }
         let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
         // One that is not counted stands for itself.
-        let is_told = failures == before || failures.is_power_of_two();
+        let is_told = failures == before || failures.is_power_of_two() || pauses;
         let kinds = [
             (NoticeKind::Ended, has_succeeded || has_failed),
             (NoticeKind::Failed, has_failed && is_told),
@@ -60,6 +63,9 @@ impl Planner {
             let outcome = run.outcome.as_ref().map(ToString::to_string);
             notice.outcome.clone_from(&run.outcome);
             notice.detail = outcome.unwrap_or_else(|| state.name().to_owned());
+            if pauses {
+                notice.detail += &format!("; the job is paused: mainspring resume {name}");
+            }
             self.tell(now, now, &hooks, &notice);
         }
     }

@@ -72,6 +72,18 @@ fn what_happens_is_told_in_the_batch_that_records_it() {
 }
 
 #[test]
+fn the_failure_that_pauses_a_job_is_told() {
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "*/10 * * * *", "pause-after=3")]);
+    for (minute, expected) in [(0, 2), (10, 2), (20, 2)] {
+        shell.live(&format!("2026-01-01T01:{minute:02}:00Z"));
+        notices(&mut shell);
+        let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
+        shell.end(last, failed());
+        assert_eq!(notices(&mut shell).len(), expected, "{minute}");
+    }
+}
+
+#[test]
 fn a_run_that_waits_five_minutes_for_what_no_worker_has_is_told_once() {
     let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "0 * * * *", "on=gpu")]);
     shell.operations.clear();

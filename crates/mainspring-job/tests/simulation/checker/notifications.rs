@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Cause, Command, JobName, NoticeKind, Once, OnceId, Operation, Run, RunKey, RunState,
+    Answer, Cause, Command, JobName, NoticeKind, Once, OnceId, Operation, Pause, Run, RunKey, RunState,
 };
 
 use crate::simulation::checker::following::is_tried_again;
@@ -35,6 +35,8 @@ struct Reports {
     more_count: usize,
     /// How many runs of a job have failed in a row.
     failures: BTreeMap<JobName, u32>,
+    /// The last failure that is owed if the job is paused by it.
+    last_failure: Option<Run>,
     /// The reports that wait.
     pending: BTreeMap<OnceId, JobName>,
     /// The present minute, and how many were made in it by this server.
@@ -105,6 +107,7 @@ impl Reports {
         ensure!(owed <= self.more_count, "lost: {:?} are owed, {} more", self.owed, self.more_count);
         self.silences.unnamed_count += self.more_count - owed;
         self.owed.clear();
+        self.last_failure = None;
         self.more_count = 0;
         Ok(())
     }
@@ -138,6 +141,10 @@ impl Reports {
             }
             Operation::Define { mark, .. } | Operation::Mark(mark) | Operation::Rewind(mark) => {
                 self.failures.insert(mark.job.clone(), mark.failures);
+                let failure = self.last_failure.take().filter(|run| run.key.job == mark.job);
+                if let Some(run) = failure.filter(|_| mark.pause == Some(Pause::Failures)) {
+                    self.owe(&run, NoticeKind::Failed, 1);
+                }
             }
             Operation::Submit(once) if once.name.as_str().starts_with("notify:") => {
                 return self.submit(model, once, answer);
@@ -167,6 +174,8 @@ impl Reports {
         let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
         if has_failed && (after == before || after.is_power_of_two()) {
             self.owe(run, NoticeKind::Failed, 1);
+        } else if has_failed {
+            self.last_failure = Some(run.clone());
         }
         if state == RunState::Succeeded {
             self.silences.present.insert(job.clone(), at);

@@ -33,7 +33,10 @@ const ROWS: &[(&str, &[&str])] = &[
          by hand do not count |",
         &["coverage::watch_end"],
     ),
-    ("| `end` | nothing is due after |", &["rules::a_job_ends_after_its_last_run_or_at_its_end"]),
+    (
+        "| `end` | nothing is due at this time or after it |",
+        &["rules::a_job_ends_after_its_last_run_or_at_its_end"],
+    ),
     (
         "| `silent_after` | how long a job may go without a successful run before this is reported, also while \
          nothing runs; of a job that has never succeeded, from the start of the server |",
@@ -41,7 +44,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     (
         "| `failed` | when a run has failed, timed out or been abandoned, and is not tried again; of failures in a \
-         row the 1st, 2nd, 4th, 8th and so on |",
+         row the 1st, 2nd, 4th, 8th .. and the one that pauses |",
         &["notifications::check"],
     ),
     ("| `recovered` | when a run has succeeded after failures |", &["notifications::check"]),
