@@ -31,12 +31,15 @@ test("every page shows what the real program answers, and a day's work is done o
     assert.ok(browser);
     try {
       const page = await browser.newPage({ viewport: { width: 1_280, height: 860 } });
+      // The code of `open` gives no more than operate, and files are applied below.
+      await page.goto(address.replace(/#.*/, ""));
+      await page.fill("#token", ask("token", "add", "mara", "--scope", "define").trim());
+      await page.keyboard.press("Enter");
+      await page.waitForSelector(".summary");
       /** @type {string[]} */
       const faults = [];
       page.on("pageerror", (error) => faults.push(error.message));
       page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-      await page.goto(address);
-      await page.waitForSelector(".summary");
       await page.waitForSelector("#state.live");
       const base = page.url().replace(/\?.*/, "");
       const show = async (/** @type {string} */ query, /** @type {string} */ part) => {
