@@ -394,6 +394,23 @@ mod tests {
     use super::super::commands::Commands;
     use super::*;
     use crate::scratch;
+    use mainspring_exec::output::{Piece, Stream};
+
+    #[test]
+    fn a_mail_of_output_that_is_gone_says_so() {
+        let root = scratch::path("mail-of-gone");
+        let mut outputs = Outputs::new(root.clone());
+        let key = |second: u32| -> RunKey { format!("a@2026-01-01T00:00:0{second}Z").parse().unwrap() };
+        for second in 1..4 {
+            let now = Moment::now().wall;
+            outputs.line(&key(second), Cause::Trigger, 1, now, Stream::Stdout, &Piece::line("x")).unwrap();
+            outputs.close(&key(second), Cause::Trigger, 1);
+        }
+        let text = |second| output_text(&outputs, &key(second).to_string());
+        assert_eq!((text(1).as_str(), text(3).as_str()), ("[its output is not kept any more]\n", "x\n"));
+        assert_eq!(text(4), "", "it wrote nothing");
+        let _ = std::fs::remove_dir_all(root);
+    }
 
     /// Others carry out what starts.
     #[derive(Debug)]
