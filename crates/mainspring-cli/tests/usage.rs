@@ -108,3 +108,13 @@ fn each_command_has_a_page_and_those_below_it_too() {
     }
     let _ = fs::remove_dir_all(&folder);
 }
+
+#[test]
+fn a_second_request_with_a_key_waits_for_the_run_of_the_first_and_ends_as_it_did() {
+    let jobs = "[jobs.bad]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'exit 3'\n";
+    let served = TestServer::start("key-waits", jobs);
+    served.says(&["run", "bad", "--key", "k", "--wait"], 1, "exit 3");
+    served.says(&["run", "bad", "--key", "k", "--wait"], 1, "is there already");
+    served.says(&["run", "bad", "--key", "k"], 0, "is there already");
+    served.stop();
+}
