@@ -34,14 +34,14 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let mut printer = Printer { ask: &args.ask, begun: None };
     let mut tail = args.count.map(Tail::of);
     let mut count = 0;
-    let mut take = |response: &_, tail: &mut _, printer: &mut _| {
+    let mut count_and_take = |response: &_, tail: &mut _, printer: &mut _| {
         count += 1;
         take(response, tail, printer)
     };
     let mut client = match looking {
         QuerySource::Server(client) => client,
         QuerySource::OfflineStore(mut alone) => {
-            alone.logs(&args.of, &mut |response| take(response, &mut tail, &mut printer))?;
+            alone.logs(&args.of, &mut |response| count_and_take(response, &mut tail, &mut printer))?;
             return end(args, count, tail, &mut printer);
         }
     };
@@ -58,7 +58,7 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     }
     let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: false })?;
     while let Response::Line(_) = &response {
-        take(&response, &mut tail, &mut printer)?;
+        count_and_take(&response, &mut tail, &mut printer)?;
         response = client.next_answer()?;
     }
     end(args, count, tail, &mut printer)

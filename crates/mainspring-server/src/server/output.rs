@@ -11,12 +11,13 @@
 //!
 //! Lines are written once per turn of the loop, and never flushed to the disk by force, because they are no
 //! part of the promise. If there is no room, or no file can be opened, lines are lost and runs go on. The
-//! log says so once for each run: see [`disk_reserve`](super::disk_reserve). The oldest files of a job are
-//! removed when there are more than its policy keeps. The file `removed` beside them then has the latest
-//! nominal time of those that went, so that a run without a file is known to have written nothing, or not
-//! to be kept any more.
+//! log says so once for each run: see [`disk_reserve`](super::disk_reserve). The files of a job
+//! that were written to the longest ago are removed when there are more than its policy keeps. The file
+//! `removed` beside them then has the latest nominal time of those that went: a later run without a file has
+//! written nothing, and what an earlier one wrote, if it wrote anything, is not kept any more.
 //!
-//! Cost: a file that is open as long as its run; a listing of the job's directory when a run ends.
+//! Cost: a file that is open as long as its run; a listing of the job's directory when a run ends, and a look
+//! at each file there once there are more than are kept.
 //!
 //! Does not compress or index.
 

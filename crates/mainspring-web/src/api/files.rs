@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 use mainspring_file::budget::Budget;
 use mainspring_file::crontab::Format;
 use mainspring_file::crontab::names::{self, KnownJob, Likeness};
+use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::{JobFile, PlacedJob};
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
@@ -120,7 +121,8 @@ pub(super) fn loaded(
     };
     let mut loaded: Vec<LoadedFile> = files.into_iter().map(read).collect();
     let is_of = |known: &CachedJob, file: &LoadedFile| {
-        known.wire.source.strip_suffix(" (applied)").unwrap_or(&known.wire.source) == file.source.name()
+        let path = file.source.name().to_owned();
+        [JobSource::Applied(path.clone()).to_string(), path].contains(&known.wire.source)
     };
     let others = before.iter().filter(|known| !loaded.iter().any(|file| is_of(known, file)));
     let mut taken: BTreeSet<JobName> =
@@ -131,8 +133,8 @@ pub(super) fn loaded(
                 let file = JobFile::parse(&Source::new("definition", &*known.definition), zone);
                 KnownJob::of(&file.jobs.first()?.job)
             };
-            let own = before.iter().filter(|known| is_of(known, file));
-            let mut own: Vec<KnownJob> = own.filter_map(of_definition).collect();
+            let mut own =
+                before.iter().filter(|known| is_of(known, file)).filter_map(of_definition).collect();
             names::recall(file, &mut own, Likeness::InWord);
         }
         let named = file.jobs.iter().filter(|placed| placed.is_named);
