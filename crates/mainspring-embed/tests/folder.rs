@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
+use std::sync::{Arc, Mutex};
 
 use mainspring_embed::mainspring_job::RunKey;
 use mainspring_embed::mainspring_job::jiff::Timestamp;
@@ -55,28 +54,31 @@ fn a_submission_runs_and_its_history_survives_a_restart() {
     jobs.shutdown(LONG).unwrap();
 }
 
-/// A run whose record was read while it ran may end: after that it says when the run began.
+/// A run ends when its record was read, which says after its end when the run began, or when the jobs end,
+/// which can not be read meanwhile.
 #[derive(Default)]
 struct Records {
-    started: Mutex<BTreeMap<RunKey, Timestamp>>,
-    changed: Condvar,
+    started: Mutex<BTreeMap<RunKey, Option<Timestamp>>>,
 }
 
 impl Records {
-    fn read(&self, jobs: &Jobs) {
-        // It ends while this looks.
-        let Ok(runs) = jobs.runs(100) else { return };
-        let running = runs.into_iter().filter(|run| run.state == RunState::Running);
-        let mut started = self.started.lock().unwrap();
-        for run in running {
-            started.entry(run.key).or_insert(run.started.unwrap());
+    fn read_until(&self, jobs: &Jobs, count: usize) {
+        while self.started.lock().unwrap().len() < count {
+            let runs = jobs.runs(100).unwrap();
+            let running = runs.into_iter().filter(|run| run.state == RunState::Running);
+            let mut started = self.started.lock().unwrap();
+            for run in running {
+                started.entry(run.key).or_insert(run.started);
+            }
         }
-        self.changed.notify_all();
     }
 
     fn wait_for(&self, run: &Run) {
-        let started = self.started.lock().unwrap();
-        drop(self.changed.wait_while(started, |started| !started.contains_key(run.key())).unwrap());
+        while !self.started.lock().unwrap().contains_key(run.key()) {
+            if run.wait_for_stop(Duration::from_millis(5)) {
+                self.started.lock().unwrap().entry(run.key().clone()).or_default();
+            }
+        }
     }
 }
 
@@ -94,27 +96,16 @@ fn a_rate_holds_by_the_records_and_over_a_restart() {
         Jobs::open(&folder).unwrap().handler(options, wait).start().unwrap()
     };
     let submit = |jobs: &Jobs| (0..14).for_each(|_| drop(jobs.once("charge").submit().unwrap()));
-    let read_until = |jobs: &Jobs, count: usize| {
-        while records.started.lock().unwrap().len() < count {
-            records.read(jobs);
-        }
-    };
     let jobs = open();
     submit(&jobs);
     // One of the third period; what is left waits for the next program.
-    read_until(&jobs, 9);
-    thread::scope(|scope| {
-        let end = scope.spawn(|| jobs.shutdown(LONG));
-        while !end.is_finished() {
-            records.read(&jobs);
-        }
-        end.join().unwrap().unwrap();
-    });
+    records.read_until(&jobs, 9);
+    jobs.shutdown(LONG).unwrap();
     drop(jobs);
     let jobs = open();
     submit(&jobs);
-    read_until(&jobs, 28);
-    let mut started: Vec<_> = records.started.lock().unwrap().values().copied().collect();
+    records.read_until(&jobs, 28);
+    let mut started: Vec<_> = records.started.lock().unwrap().values().filter_map(|at| *at).collect();
     started.sort();
     for span in started.windows(5) {
         let length = span[4].duration_since(span[0]).unsigned_abs();
