@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// The longest line of a mail, without its end.
-const MAX_LINE_BYTES: usize = 998;
+/// The longest line of a mail, without its end. A longer header continues in another line, as far as it
+/// has blanks, and is cut where it has none.
+pub const MAX_LINE_BYTES: usize = 998;
 
 /// The longest line of an encoded mail, with the `=` at its end.
 const MAX_ENCODED_BYTES: usize = 76;
@@ -84,8 +85,10 @@ impl MailBody {
             known.map_or_else(|| header.clone(), |(name, value)| variable(name, value))
         });
         let headers = usual.iter().flat_map(in_its_place).chain(more);
-        let headers = headers.filter(|header| !header.ends_with(": "));
-        let clean = |header: String| header.replace(|c: char| c.is_control(), " ") + "\n";
+        let has_value =
+            |header: &String| header.split_once(':').is_none_or(|(_, value)| !value.trim().is_empty());
+        let headers = headers.filter(has_value);
+        let clean = |header: String| folded(&header.replace(|c: char| c.is_control(), " ")) + "\n";
         let headers: String = headers.map(clean).collect();
         debug_assert!(headers.lines().all(|line| !line.is_empty()), "an empty line ends the headers");
         format!("{headers}\n{text}")
@@ -110,6 +113,24 @@ pub fn variable_of_user(name: &str) -> String {
 
 fn is_of(header: &str, name: &str) -> bool {
     header.split(':').next().is_some_and(|found| found.eq_ignore_ascii_case(name))
+}
+
+/// A header in lines of at most [`MAX_LINE_BYTES`].
+fn folded(header: &str) -> String {
+    let mut all = String::with_capacity(header.len());
+    let mut length = 0;
+    for word in header.split_inclusive(' ') {
+        if MAX_LINE_BYTES < length + word.len() && 0 < length {
+            all.push_str("\n ");
+            length = 1;
+        }
+        let room = MAX_LINE_BYTES - length;
+        let end = (0..=word.len().min(room)).rev().find(|at| word.is_char_boundary(*at)).unwrap_or(0);
+        all.push_str(&word[..end]);
+        length += end;
+    }
+    debug_assert!(all.split('\n').all(|line| line.len() <= MAX_LINE_BYTES));
+    all
 }
 
 /// The text in lines of at most [`MAX_ENCODED_BYTES`], of bytes that every mailer takes.
@@ -177,5 +198,18 @@ mod tests {
         // What is between two soft ends of a line is the line again.
         let body = message.split_once("\n\n").unwrap().1.replace("=\n", "");
         assert_eq!(body.matches("=C3=A4").count(), MAX_LINE_BYTES / 2);
+    }
+
+    #[test]
+    fn no_header_is_longer_than_a_line_may_be_and_one_without_a_value_is_left_out() {
+        let long = variable("PATH", &"/usr/bin:".repeat(300));
+        let to = (0..99).map(|index| format!("person-{index}@example.com")).collect();
+        let headers = vec![long, "Precedence:".into(), "Auto-Submitted: ".into()];
+        let message = MailBody { to, headers, ..mail() }.message("", &[]);
+        assert!(message.lines().all(|line| line.len() <= MAX_LINE_BYTES), "{message}");
+        let whole = message.replace("\n ", "");
+        assert!(whole.contains(" person-98@example.com\nSubject: x y\n"), "{whole}");
+        assert!(whole.contains("X-Cron-Env: <PATH=/usr/bin:/usr/bin:"), "{whole}");
+        assert!(!whole.contains("Precedence") && !whole.contains("Auto-Submitted"), "{whole}");
     }
 }

@@ -173,13 +173,6 @@ impl Receiver {
         RECEIVERS.iter().find(|receiver| receiver.name == name)
     }
 
-    /// The kind that a prefix says, and the URL behind it.
-    pub fn of_prefix(text: &str) -> Option<(&'static Receiver, &str)> {
-        let (name, url) = text.split_once(':')?;
-        let is_url = url.starts_with("http://") || url.starts_with("https://");
-        Receiver::of_name(name).filter(|_| is_url).map(|receiver| (receiver, url))
-    }
-
     /// The kind whose host a URL has.
     pub fn of_host(url: &str) -> Option<&'static Receiver> {
         let host = host(url)?;
@@ -401,11 +394,6 @@ mod tests {
             ["https://example.com/hooks.slack.com", "https://notntfy.sh/a", "https://ntfy.sh.example.com"]
         {
             assert_eq!(of_host(other), None, "{other}");
-        }
-        let of_prefix = |text| Receiver::of_prefix(text).map(|(receiver, url)| (receiver.name, url));
-        assert_eq!(of_prefix("ntfy:http://push.lan/ops"), Some(("ntfy", "http://push.lan/ops")));
-        for other in ["https://a/b", "slack: echo", "slack:/usr/bin/notify", "mailto:https://a"] {
-            assert_eq!(of_prefix(other), None, "{other}");
         }
     }
 

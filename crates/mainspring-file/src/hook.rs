@@ -32,7 +32,7 @@ use mainspring_action::notification::{
     Destination, MAX_REASON_CHARACTERS, Message, NotificationFacts, WebhookTarget, counted,
 };
 use mainspring_action::ping::{PingEvent, PingTarget};
-use mainspring_action::receiver::{Receiver, percent};
+use mainspring_action::receiver::{RECEIVERS, Receiver, percent};
 use mainspring_job::{
     Call, Failure, Group, Hook, JobName, MAX_CALLS, Notice, NoticeKind, Outcome, RunKey, Work,
 };
@@ -41,6 +41,7 @@ use mainspring_host::accounts::Account;
 use mainspring_host::sys::host_name;
 
 use crate::plain;
+use crate::spelling::suggestion;
 
 /// The program that takes mails where nothing else is said: where all mailers of Unix have it.
 pub const SENDMAIL: &str = "/usr/sbin/sendmail";
@@ -102,22 +103,29 @@ impl Target {
             return addresses_of(addresses).map(Target::Mail);
         }
         let text = text.trim();
-        let (prefix, rest) = match Receiver::of_prefix(text) {
-            Some((receiver, url)) => (Some(receiver.name), url),
+        let is_url = |text: &str| text.starts_with("http://") || text.starts_with("https://");
+        let (kind, url) = match text.split_once(':').filter(|(_, rest)| is_url(rest)) {
+            Some((word, url)) => {
+                (Some(Receiver::of_name(word).ok_or_else(|| unknown(word))?.name.to_owned()), url)
+            }
             None => (None, text),
         };
-        let is_url = rest.starts_with("http://") || rest.starts_with("https://");
-        match rest {
+        match url {
             "" => Err("expected mailto:ADDRESS, a URL or a command".to_owned()),
-            url if is_url && !crate::url::is_url(url) => Err("this is no URL".to_owned()),
-            url if is_url => {
+            url if is_url(url) && !crate::url::is_url(url) => Err("this is no URL".to_owned()),
+            url if is_url(url) => {
                 let webhook = WebhookBody { url: url.replace('{', "%7B"), ..WebhookBody::default() };
-                let kind = prefix.map(str::to_owned);
                 Ok(Target::Webhook(Box::new(WebhookTarget { kind, webhook })))
             }
             command => Ok(Target::Command(command.to_owned())),
         }
     }
+}
+
+/// That no receiver has a name.
+fn unknown(word: &str) -> String {
+    let names: Vec<&str> = RECEIVERS.iter().map(|row| row.name).collect();
+    format!("no receiver is called `{}`; {}", plain::line(word), suggestion(word, &names))
 }
 
 /// As it is written.
@@ -404,97 +412,4 @@ fn host() -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use mainspring_action::receiver::request;
-
-    #[test]
-    fn targets_are_told_apart_by_how_they_begin_and_written_as_they_were() {
-        let mail = Target::parse("mailto:a@b, c@d").unwrap();
-        assert_eq!(mail, Target::Mail(vec!["a@b".into(), "c@d".into()]));
-        assert_eq!(mail.to_string(), "mailto:a@b,c@d");
-        let kind = |text: &str| match Target::parse(text).unwrap() {
-            Target::Webhook(target) => Some((target.kind, target.webhook.url)),
-            _ => None,
-        };
-        assert_eq!(kind("https://x/y"), Some((None, "https://x/y".into())));
-        let chat = "slack:https://chat.lan/hooks/1";
-        assert_eq!(kind(chat), Some((Some("slack".into()), "https://chat.lan/hooks/1".into())));
-        assert_eq!(Target::parse(chat).unwrap().to_string(), chat);
-        assert_eq!(Target::parse("page me"), Ok(Target::Command("page me".into())));
-        for bad in ["", " ", "mailto:", "mailto:-oQ/tmp", "mailto:a b", "http://"] {
-            assert!(Target::parse(bad).is_err(), "{bad}");
-        }
-    }
-
-    fn notice(kind: NoticeKind) -> Notice {
-        let mut notice = Notice::new(JobName::new("j").unwrap(), kind, jiff::Timestamp::UNIX_EPOCH);
-        notice.run = Some("j@1970-01-01T00:00:00Z".parse().unwrap());
-        notice
-    }
-
-    fn bodies(hook: &JobHook, notice: &Notice) -> Vec<Body> {
-        hook.calls(notice).iter().map(|call| Body::decode(&call.work.action).unwrap()).collect()
-    }
-
-    #[test]
-    fn what_is_told_has_the_reason_the_output_and_a_link_wherever_it_goes() {
-        let targets = ["mailto:a@b", "http://x/{job}", "page"].map(|text| Target::parse(text).unwrap());
-        let page = Some("https://cron.example/".to_owned());
-        let hook = JobHook { targets: Some(targets.to_vec()), page, ..JobHook::default() };
-        let mut notice = notice(NoticeKind::Failed);
-        notice.detail = "said {job}\n\"quoted\"".into();
-        let bodies = bodies(&hook, &notice);
-        let [Body::Mail(mail), Body::Notification(webhook), Body::Notification(process)] = &bodies[..] else {
-            panic!("{bodies:?}")
-        };
-        let link = "https://cron.example/?page=run&run=j%401970-01-01T00%3A00%3A00Z";
-        let letter = mail.message("out", &[]);
-        assert!(letter.contains("Subject: [mainspring] j has failed on "), "{letter}");
-        assert!(letter.contains(link) && letter.contains("reason    said {job}"), "{letter}");
-        for body in [webhook, process] {
-            assert_eq!(body.output_of.as_deref(), Some("j@1970-01-01T00:00:00Z"));
-            assert_eq!((body.facts.url.as_str(), body.facts.event.as_str()), (link, "failed"));
-            assert_eq!(body.facts.reason, "said {job}\\n\"quoted\"");
-        }
-        let Destination::Webhook(target) = &webhook.to else { panic!("{webhook:?}") };
-        assert_eq!(request(target, &webhook.facts, "").unwrap().url, "http://x/%7Bjob}");
-    }
-
-    #[test]
-    fn notifications_of_other_users_go_behind_those_of_the_server() {
-        let priority = |user: Option<&str>| {
-            let targets = Some(vec![Target::parse("page").unwrap()]);
-            let hook = JobHook { targets, user: user.map(str::to_owned), ..JobHook::default() };
-            hook.calls(&notice(NoticeKind::Failed))[0].work.priority
-        };
-        assert_eq!(priority(None), priority(Some(&format!("{}:tty", ourselves()))));
-        assert!(priority(Some("another")) < priority(None));
-    }
-
-    #[test]
-    fn only_a_ping_and_a_mail_of_output_are_made_of_each_run() {
-        let hook = JobHook {
-            ping_url: PingTarget::parse("https://hc-ping.com/u"),
-            mail_output: vec!["a@b".into()],
-            targets: Some(vec![Target::parse("page").unwrap()]),
-            ..JobHook::default()
-        };
-        let urls = |notice: &Notice| {
-            let summaries = bodies(&hook, notice).into_iter().filter(|body| !matches!(body, Body::Mail(_)));
-            summaries.map(|body| body.summary()).collect::<Vec<_>>()
-        };
-        let mut ended = notice(NoticeKind::Ended);
-        let start = urls(&notice(NoticeKind::Started)).remove(0);
-        let (start, id) = start.split_once("?rid=").unwrap();
-        assert_eq!(start, "POST https://hc-ping.com/u/start");
-        assert!(id.len() == 36 && id.as_bytes()[14] == b'8' && b"89ab".contains(&id.as_bytes()[19]), "{id}");
-        for (outcome, path) in
-            [("succeeded", ""), ("exit 3", "/3"), ("signal 9", "/fail"), ("timed out", "/fail")]
-        {
-            ended.outcome = Some(Outcome::from(outcome));
-            assert_eq!(urls(&ended), [format!("POST https://hc-ping.com/u{path}?rid={id}")], "{outcome}");
-        }
-        assert_eq!(bodies(&hook, &ended).len(), 2);
-    }
-}
+mod tests;

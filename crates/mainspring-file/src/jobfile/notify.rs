@@ -6,6 +6,7 @@
 //!
 //! Does not send anything: see [`hook`](crate::hook).
 
+use mainspring_action::mail::MAX_LINE_BYTES;
 use mainspring_action::notification::WebhookTarget;
 use mainspring_action::ping::{PingTarget, SERVICES};
 use mainspring_action::receiver::{RECEIVERS, Receiver};
@@ -114,6 +115,10 @@ fn notify(hook: &mut JobHook, value: &Spanned<DeValue<'_>>, faults: &mut Faults<
         return Some(());
     };
     let fields = Fields::of(table);
+    if fields.has("url") {
+        hook.targets = Some(targets(value, faults));
+        return Some(());
+    }
     fields.check_known(&["on", "to"], faults);
     if fields.has("on") {
         let texts = fields.texts("on", faults);
@@ -185,7 +190,8 @@ fn headers(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Vec<
         let text = text_of(value, faults)?;
         let is_header = is_header(text.value);
         if !is_header {
-            faults.push(Fault::new(text.span, "expected a header such as `From: ops@example.com`"));
+            let fault = Fault::new(text.span, "expected a header such as `From: ops@example.com`");
+            faults.push(fault.with_hint(format!("it is one line of at most {MAX_LINE_BYTES} bytes")));
         }
         is_header.then(|| text.value.to_owned())
     };
@@ -194,9 +200,10 @@ fn headers(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Vec<
 
 /// Whether a text is a header of a mail, in one line.
 fn is_header(text: &str) -> bool {
-    let Some((name, _)) = text.split_once(": ") else { return false };
+    let Some((name, value)) = text.split_once(':') else { return false };
+    let is_line = text.len() <= MAX_LINE_BYTES && (value.is_empty() || value.starts_with(' '));
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    is_name && !text.contains(|c: char| c.is_control())
+    is_name && is_line && !text.contains(|c: char| c.is_control())
 }
 
 fn duration(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<std::time::Duration> {

@@ -433,3 +433,24 @@ fn of_two_parts_with_one_value_the_wrong_one_is_pointed_at() {
         assert_eq!(found, starts, "{policy}: {problems:?}");
     }
 }
+
+#[test]
+fn a_target_is_also_a_table_by_itself_and_a_header_may_leave_the_usual_one_out() {
+    let job = |keys: &str| format!("[jobs.a]\nevery = '1h'\nshell = 'true'\n{keys}\n");
+    let read = |keys: &str| JobFile::parse(&Source::new("a.toml", job(keys)), &TimeZone::UTC);
+    let file =
+        read("notify = { url = 'https://a.example/hook', kind = 'slack' }\nmail_headers = ['Precedence:']");
+    assert_eq!(file.problems, []);
+    let hook = &file.jobs[0].hook;
+    assert_eq!(hook.targets.as_ref().unwrap()[0].to_string(), "slack:https://a.example/hook");
+    assert_eq!(hook.mail_headers, ["Precedence:"]);
+    let long = format!("mail_headers = ['X-Long: {}']", "x".repeat(998));
+    for keys in [
+        "mail_headers = ['Precedence']",
+        "mail_headers = ['X:y']",
+        &long,
+        "notify = 'slak:https://a.example'",
+    ] {
+        assert_eq!(read(keys).problems.len(), 1, "{keys}");
+    }
+}
