@@ -59,9 +59,9 @@ fn while_another_program_locks_the_store_runs_are_killed_in_time_and_nothing_els
         &data,
         r#"{"id":1,"command":"submit","due":"2100-01-01T00:00:00Z","process":{"run":["true"]}}"#,
     );
-    served.running.wait_for(&["another program has locked the store"]);
+    served.running.wait_for(&["the store is busy: another program has locked it"]);
     // People get answers, and the first says what is wrong.
-    served.says(&["status"], 0, "another program has locked the store");
+    served.says(&["status"], 0, "the store is busy: another program has locked it");
     served.says(&["list"], 0, "long");
     served.says(&["history", "long"], 0, "running");
     let json = served.json(&["history", "long", "-n", "1", "--json"]);
@@ -96,7 +96,9 @@ fn a_server_whose_store_is_locked_ends_when_it_is_asked_to() {
     let lock = lock(&data);
     served.running.signal(Signal::SIGTERM);
     served.running.wait_for(&["long", "end", "SIGTERM"]);
-    served.running.wait_for(&["the end could not be recorded: another program has locked the store"]);
+    served
+        .running
+        .wait_for(&["the end could not be recorded: the store is busy: another program has locked it"]);
     let folder = served.folder.clone();
     let (status, _, stderr) = served.running.end();
     assert!(status.success(), "{stderr}");

@@ -170,7 +170,9 @@ impl Candidate {
         let opened_again = || {
             let opened = PostgresStore::open_with_lease(&self.location, self.identity.clone(), PLANNER_LEASE);
             // Whatever a database says while it comes back.
-            opened.map_err(|error| if matches!(error, StoreError::Io(_)) { StoreError::Busy } else { error })
+            opened.map_err(|error| {
+                if matches!(error, StoreError::Io(_)) { StoreError::Busy(error.to_string()) } else { error }
+            })
         };
         let acquired = self.lease_cache.refusal().map_or(Ok(()), Err);
         let acquired =
@@ -202,7 +204,10 @@ impl Candidate {
         note: impl Fn(&str) + Send + 'static,
     ) -> Result<Plan, Error> {
         let setup = |source| Error::Setup { what: "a thread for the inbox", source };
-        let mut store = self.opened.take().ok_or(Error::Store(StoreError::Busy))?;
+        let mut store = self
+            .opened
+            .take()
+            .ok_or_else(|| Error::Store(StoreError::Busy("its session is gone".to_owned())))?;
         let fence = store.fence(lease).map_err(Error::Store)?;
         let execution = PoolExecution::start(&self.location, fence)?;
         let mut inbox = store.inbox().map_err(Error::Store)?;

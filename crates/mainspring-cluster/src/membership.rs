@@ -254,7 +254,7 @@ impl Membership {
         if !self.unkept.is_empty() {
             // The files have them all the same.
             match self.outputs.keep(&self.unkept) {
-                Err(error @ (StoreError::Busy | StoreError::Unknown)) => return Err(error),
+                Err(error @ (StoreError::Busy(_) | StoreError::Unknown)) => return Err(error),
                 Ok(()) | Err(_) => self.unkept.clear(),
             }
         }

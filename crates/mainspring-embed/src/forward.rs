@@ -166,7 +166,7 @@ fn ask(inbox: &mut Inbox, actor: &str, waiting: &mut Vec<Waiting>) {
 fn keep_or_refuse(waiting: &mut Vec<Waiting>, error: &StoreError, which: impl Fn(&Waiting) -> bool) {
     match error {
         // Nothing was written.
-        StoreError::Busy => {}
+        StoreError::Busy(_) => {}
         StoreError::Unknown => {
             waiting
                 .iter_mut()

@@ -177,7 +177,7 @@ impl Reader {
                 Ok(Look::Full) if !self.signal.is_over() => continue,
                 Ok(Look::Full | Look::Over) => return,
                 Ok(Look::Done) => self.place(),
-                Err(StoreError::Busy) => {
+                Err(StoreError::Busy(_)) => {
                     self.is_left = true;
                     self.locked_looks += 1;
                     (LOCKED_LOOKS <= self.locked_looks).then(|| "another connection locks it".to_owned())

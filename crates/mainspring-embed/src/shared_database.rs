@@ -275,7 +275,7 @@ impl Tenure {
             // At the start people are told. Later it may pass.
             Err(error @ StoreError::Io(_)) if !self.has_started => return Err(Error::Store(error)),
             Err(
-                error @ (StoreError::Busy
+                error @ (StoreError::Busy(_)
                 | StoreError::Unknown
                 | StoreError::Full(_)
                 | StoreError::Io(_)
@@ -328,5 +328,5 @@ impl Tenure {
 
 /// Whether another try may go well: the lease was lost, or the database went away.
 fn passes(error: &ServerError) -> bool {
-    matches!(error, ServerError::Store(StoreError::Fenced | StoreError::Busy | StoreError::Unknown))
+    matches!(error, ServerError::Store(StoreError::Fenced | StoreError::Busy(_) | StoreError::Unknown))
 }

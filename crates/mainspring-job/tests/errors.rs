@@ -31,7 +31,7 @@ fn every_error_is_handed_on() {
         Box::new("once-".parse::<OnceId>().unwrap_err()),
         Box::new(Timetable::new(Vec::<Trigger>::new()).unwrap_err()),
         Box::new(Refusal::NotReady),
-        Box::new(StoreError::Busy),
+        Box::new(StoreError::Busy("locked".to_owned())),
     ];
     for error in errors {
         let text = error.to_string();

@@ -29,7 +29,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Socket};
 
 use super::call_runtime::CallRuntime;
-use super::fault::{CallProgress, ends_session, lost, mapped};
+use super::fault::{CallProgress, LOST, ends_session, lost, mapped};
 use super::location::{Location, OF_OWNER};
 use super::tls;
 use super::value::Value;
@@ -188,10 +188,8 @@ impl Connection {
         };
         match mapped("connect", &error, CallProgress::Unsent) {
             // Somebody looks on: what the network says is worth more than that it may pass.
-            StoreError::Busy => {
-                let cause = || std::error::Error::source(&error).map(ToString::to_string);
-                let text = tls::words(&error).or_else(cause).unwrap_or_else(|| error.to_string());
-                Err(StoreError::Io(format!("{}: {text}", self.location).into()))
+            StoreError::Busy(_) => {
+                Err(StoreError::Io(format!("{}: {}", self.location, words(&error)).into()))
             }
             other => Err(other),
         }
@@ -204,9 +202,12 @@ impl Connection {
     pub(super) fn call(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         if self.client.as_ref().is_none_or(Client::is_closed) {
             // Whatever a new session is refused for: while the owner has its lease, that may pass.
-            self.connect().map_err(|_| StoreError::Busy)?;
+            if let Err(error) = self.connect() {
+                let why = error.map_or_else(|| LOST.to_owned(), |error| words(&error));
+                return Err(StoreError::Busy(format!("{}: {why}", self.location)));
+            }
         }
-        let Some(client) = &self.client else { return Err(StoreError::Busy) };
+        let Some(client) = &self.client else { return Err(lost(CallProgress::Unsent)) };
         let bound: Vec<(&(dyn ToSql + Sync), Type)> = values.iter().map(Value::bound).collect();
         match self.runtime.wait(self.patience, client.query_typed(sql, &bound)) {
             Some(Ok(rows)) => Ok(rows),
@@ -231,7 +232,7 @@ impl Connection {
         if self.client.as_ref().is_none_or(Client::is_closed) {
             self.open()?;
         }
-        let Some(client) = &self.client else { return Err(StoreError::Busy) };
+        let Some(client) = &self.client else { return Err(lost(CallProgress::Unsent)) };
         // A transaction that failed is open still: the session goes, and it with it.
         let failed = match self.runtime.wait(SCRIPT_TIMEOUT, client.batch_execute(sql)) {
             Some(Ok(())) => return Ok(()),
@@ -339,4 +340,10 @@ where
         listener.is_over();
     });
     Ok(client)
+}
+
+/// Why there is no session, as the network or the database says it.
+fn words(error: &tokio_postgres::Error) -> String {
+    let cause = || std::error::Error::source(error).map(ToString::to_string);
+    tls::words(error).or_else(cause).unwrap_or_else(|| error.to_string())
 }

@@ -15,6 +15,7 @@ use tokio_postgres::Row;
 
 use super::connection::Connection;
 use super::escape::{escape, read};
+use super::fault::without_row;
 use super::location::{Location, OF_OWNER};
 use super::schema;
 use super::value::Value;
@@ -52,7 +53,7 @@ impl PostgresCopy {
 
     fn number(&mut self, what: &str, sql: &str) -> ReadResult<i64> {
         let rows = self.call(what, sql, &[])?;
-        let row = rows.first().ok_or(StoreError::Busy)?;
+        let row = rows.first().ok_or_else(without_row)?;
         row.try_get(0).map_err(|_| unreadable("number", what))
     }
 
@@ -62,7 +63,7 @@ impl PostgresCopy {
         let sql = "SELECT owner, CASE WHEN owner <> '' AND clock_timestamp() <= until + interval '500 ms' THEN
             ceil(extract(epoch FROM until - clock_timestamp()) + 1)::int8 END FROM mainspring.planner FOR UPDATE";
         let rows = self.call("lock the planner", sql, &[])?;
-        let planner = rows.first().ok_or(StoreError::Busy)?;
+        let planner = rows.first().ok_or_else(without_row)?;
         let held: Option<i64> = planner.try_get(1).map_err(|_| unreadable("time", "the lease"))?;
         if held.is_some() {
             let owner = read(planner.get(0)).into_owned();
@@ -112,7 +113,7 @@ impl Source for PostgresCopy {
         let sql = "SELECT epoch, owner, machine_start, is_paused, pause_until, pause_note, jobs, pending, open, runs, dead
             FROM mainspring.planner";
         let rows = self.call("read the planner", sql, &[])?;
-        let row = rows.first().ok_or(StoreError::Busy)?;
+        let row = rows.first().ok_or_else(without_row)?;
         Ok(Head {
             epoch: row.get(0),
             owner: read(row.get(1)).into_owned(),

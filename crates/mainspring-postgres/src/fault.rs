@@ -24,12 +24,22 @@ pub(super) enum CallProgress {
     Sent,
 }
 
+/// Why the store is busy, in words, where the connection was lost.
+pub(super) const LOST: &str = "the database does not answer";
+
+/// An answer that lacks its row, as that of a proxy may.
+pub(super) fn without_row() -> StoreError {
+    StoreError::Busy("the database answers without a row".to_owned())
+}
+
 /// What an error means for the owner. `what` is the name of the statement.
 pub(super) fn mapped(what: &str, error: &Error, progress: CallProgress) -> StoreError {
     let Some(refused) = error.as_db_error() else { return lost(progress) };
     let code = refused.code().code();
     match code {
-        "40001" | "40P01" | "55P03" | "57014" | "53300" | "57P03" | "25006" => StoreError::Busy,
+        "40001" | "40P01" | "55P03" | "57014" | "53300" | "57P03" | "25006" => {
+            StoreError::Busy(refused.message().to_owned())
+        }
         "57P01" | "57P02" | "57P04" | "57P05" => lost(progress),
         _ if code.starts_with("08") => lost(progress),
         "53100" | "53200" | "53400" | "54000" => StoreError::Full(refused.message().to_owned()),
@@ -46,7 +56,7 @@ pub(super) fn mapped(what: &str, error: &Error, progress: CallProgress) -> Store
 /// The connection ended, or nothing was answered in time.
 pub(super) fn lost(progress: CallProgress) -> StoreError {
     match progress {
-        CallProgress::Unsent => StoreError::Busy,
+        CallProgress::Unsent => StoreError::Busy(LOST.to_owned()),
         CallProgress::Sent => StoreError::Unknown,
     }
 }

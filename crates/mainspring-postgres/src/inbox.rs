@@ -20,6 +20,7 @@ use tokio_postgres::Row;
 
 use super::connection::{Connection, WaitNotifier};
 use super::escape::{escape, read};
+use super::fault::without_row;
 use super::location::Location;
 use super::value::Value;
 
@@ -170,7 +171,7 @@ impl Inbox {
             SELECT id, pg_notify($3, '')::text FROM asked";
         let values = [Value::text(request), Value::text(actor), Value::text(REQUEST_CHANNEL)];
         let rows = self.connection.call("ask", sql, &values)?;
-        Ok(rows.first().ok_or(StoreError::Busy)?.get(0))
+        Ok(rows.first().ok_or_else(without_row)?.get(0))
     }
 
     /// Leaves replies, and takes the requests out that are there still: at once, or not at all. Replies that

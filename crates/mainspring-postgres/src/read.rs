@@ -15,6 +15,7 @@ use mainspring_job::{
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, ReadResult, nanoseconds, number};
 
 use super::connection::Connection;
+use super::fault::LOST;
 pub(super) use super::outputs::output;
 use super::row::CurrentRow;
 use super::value::Value;
@@ -29,7 +30,7 @@ pub(super) fn rows_of<T>(
 ) -> ReadResult<Vec<T>> {
     // A question whose answer was lost was not answered, and nothing else.
     let found = connection.call(what, sql, values).map_err(|error| match error {
-        StoreError::Unknown => StoreError::Busy,
+        StoreError::Unknown => StoreError::Busy(LOST.to_owned()),
         other => other,
     });
     found?.iter().map(|row| read(&CurrentRow(row))).collect()

@@ -19,6 +19,7 @@
 use mainspring_job::StoreError;
 
 use super::connection::Connection;
+use super::fault::without_row;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
@@ -100,7 +101,7 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
 
 /// Why this program may not go on.
 pub(super) fn too_old(connection: &mut Connection) -> StoreError {
-    version(connection).err().unwrap_or(StoreError::Busy)
+    version(connection).err().unwrap_or_else(without_row)
 }
 
 /// The version of what is there; 0 if nothing is.

@@ -30,6 +30,7 @@ use tokio_postgres::Row;
 use super::batch_groups::{GivenNumbers, groups};
 use super::connection::{CALL_TIMEOUT, Connection, WaitNotifier};
 use super::escape::{escape, read};
+use super::fault::{LOST, without_row};
 use super::inbox::Inbox;
 use super::location::{CONNECT_TIMEOUT, Location, OF_OWNER, USER_TIMEOUT};
 use super::operation_row;
@@ -109,7 +110,7 @@ impl PostgresStore {
         let sql = "SELECT current_setting('synchronous_commit'), gen_random_uuid()::text,
             'mainspring.operation'::regtype::oid, 'mainspring.operation[]'::regtype::oid";
         let rows = connection.call("look at the settings", sql, &[])?;
-        let answered = rows.first().ok_or(StoreError::Busy)?;
+        let answered = rows.first().ok_or_else(without_row)?;
         if text(answered, 0)? == "off" {
             let text = "synchronous_commit is off, so the database may forget what it has acknowledged: \
                         ALTER ROLE .. SET synchronous_commit = on";
@@ -154,7 +155,7 @@ impl PostgresStore {
     /// When it does not answer.
     pub fn now(&mut self) -> Result<Timestamp, StoreError> {
         let rows = self.connection.call("read the time", "SELECT mainspring.now_ns()", &[])?;
-        Ok(mainspring_rows::time(number(rows.first().ok_or(StoreError::Busy)?, 0)?))
+        Ok(mainspring_rows::time(number(rows.first().ok_or_else(without_row)?, 0)?))
     }
 
     /// What proves this lease, for [`Members`](super::Members) of the planner.
@@ -179,7 +180,7 @@ impl PostgresStore {
     /// Does one of our functions, whose first column is a status.
     fn ask(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
         let rows = self.connection.call(what, sql, values)?;
-        let answered = rows.into_iter().next().ok_or(StoreError::Busy)?;
+        let answered = rows.into_iter().next().ok_or_else(without_row)?;
         if text(&answered, 0)? != "fenced" {
             return Ok(answered);
         }
@@ -247,7 +248,7 @@ impl Store for PostgresStore {
         ];
         let answered = match self.ask("acquire", sql, &values) {
             // It may be ours now: asked again, the database knows this process by its identity.
-            Err(StoreError::Unknown) => return Err(StoreError::Busy),
+            Err(StoreError::Unknown) => return Err(StoreError::Busy(LOST.to_owned())),
             other => other?,
         };
         match text(&answered, 0)?.as_str() {
@@ -259,7 +260,7 @@ impl Store for PostgresStore {
                 });
             }
             // A program that is older than the schema's floor must not write.
-            "too new" => return Err(schema::version(&mut self.connection).err().unwrap_or(StoreError::Busy)),
+            "too new" => return Err(schema::version(&mut self.connection).err().unwrap_or_else(without_row)),
             _ => {}
         }
         let epoch = number(&answered, 1)?;

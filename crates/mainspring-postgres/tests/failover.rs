@@ -20,7 +20,7 @@ fn what_an_owner_said_over_a_half_open_connection_is_refused_when_it_arrives_lat
         // Neither end hears that the other is gone, and a new session gets no answer either.
         let unheard = one.commit(lease, &cycle(1));
         assert!(matches!(unheard, Err(StoreError::Unknown)), "{way:?}: {unheard:?}");
-        assert!(matches!(one.renew(lease), Err(StoreError::Busy)), "{way:?}");
+        assert!(matches!(one.renew(lease), Err(StoreError::Busy(_))), "{way:?}");
         database.ask("UPDATE mainspring.planner SET until = '-infinity'");
         let mut other = opened(&database);
         let new = other.acquire(&Owner::new("other")).unwrap();
@@ -55,7 +55,7 @@ fn a_synchronous_standby_that_was_promoted_has_what_was_acknowledged_and_the_own
     database.kill();
     let lost = store.commit(lease, &plan(2));
     assert!(
-        matches!(lost, Err(StoreError::Busy | StoreError::Unknown)),
+        matches!(lost, Err(StoreError::Busy(_) | StoreError::Unknown)),
         "a standby takes no writes: {lost:?}"
     );
     standby.promote();
@@ -111,7 +111,7 @@ fn an_owner_is_fenced_out_by_a_standby_that_lacks_its_batches_and_reads_what_the
     one.cut();
     standby.promote();
     let answered = (0..MAX_TRIES).find_map(|_| match store.commit(lease, &plan(3)) {
-        Err(StoreError::Busy | StoreError::Unknown) => None,
+        Err(StoreError::Busy(_) | StoreError::Unknown) => None,
         answered => Some(answered),
     });
     assert!(matches!(answered, Some(Err(StoreError::Fenced))), "{answered:?}");

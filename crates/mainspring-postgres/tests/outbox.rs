@@ -127,7 +127,7 @@ fn a_submission_is_neither_lost_nor_doubled_by_a_crash_in_between() {
         let committed = one.commit(lease, &batch);
         match round {
             0 => {
-                assert!(matches!(committed, Err(StoreError::Busy | StoreError::Unknown)), "{committed:?}");
+                assert!(matches!(committed, Err(StoreError::Busy(_) | StoreError::Unknown)), "{committed:?}");
                 database.begin();
                 assert_eq!(database.ask(FATE), "0 0 12", "what is left is on disk");
                 let again = tried(&mut one, lease, &batch);

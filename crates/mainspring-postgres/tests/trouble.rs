@@ -41,7 +41,7 @@ pub(crate) fn tried(store: &mut PostgresStore, lease: Lease, batch: &Batch) -> V
     for _ in 0..MAX_TRIES {
         match store.commit(lease, batch) {
             Ok(committed) => return committed.answers,
-            Err(StoreError::Busy | StoreError::Unknown) => {}
+            Err(StoreError::Busy(_) | StoreError::Unknown) => {}
             Err(error) => panic!("{error}"),
         }
     }
@@ -57,7 +57,10 @@ fn a_database_that_was_killed_has_what_it_acknowledged_and_the_owner_goes_on() {
         assert_eq!(tried(&mut store, lease, &plan(number)), [Answer::New]);
         database.kill();
         let lost = store.commit(lease, &plan(number));
-        assert!(matches!(lost, Err(StoreError::Busy | StoreError::Unknown)), "{lost:?}");
+        assert!(matches!(lost, Err(StoreError::Busy(_) | StoreError::Unknown)), "{lost:?}");
+        let refused = store.commit(lease, &plan(number)).unwrap_err().to_string();
+        let is_named = refused.starts_with("the store is busy: ") && refused.contains("No such file");
+        assert!(is_named, "{refused}");
         database.begin();
         assert_eq!(tried(&mut store, lease, &plan(number)), [Answer::New], "it was sent again");
     }
@@ -155,8 +158,8 @@ fn a_batch_whose_owner_was_cut_off_is_done_once_or_never_and_not_after_another_t
     relay.swallow(1);
     assert!(matches!(one.commit(lease, &cycle(1)), Err(StoreError::Unknown)));
     relay.cut();
-    assert!(matches!(one.commit(lease, &cycle(1)), Err(StoreError::Busy | StoreError::Unknown)));
-    assert!(matches!(one.commit(lease, &cycle(2)), Err(StoreError::Busy | StoreError::Unknown)));
+    assert!(matches!(one.commit(lease, &cycle(1)), Err(StoreError::Busy(_) | StoreError::Unknown)));
+    assert!(matches!(one.commit(lease, &cycle(2)), Err(StoreError::Busy(_) | StoreError::Unknown)));
     database.ask("UPDATE mainspring.planner SET until = '-infinity'");
     let mut other = opened(&database);
     let new = other.acquire(&Owner::new("other")).unwrap();
@@ -164,7 +167,7 @@ fn a_batch_whose_owner_was_cut_off_is_done_once_or_never_and_not_after_another_t
     relay.mend();
     for number in 1..=2 {
         let fenced = (0..MAX_TRIES).find_map(|_| match one.commit(lease, &cycle(number)) {
-            Err(StoreError::Busy | StoreError::Unknown) => None,
+            Err(StoreError::Busy(_) | StoreError::Unknown) => None,
             other => Some(other),
         });
         assert!(matches!(fenced, Some(Err(StoreError::Fenced))), "{fenced:?}");
@@ -187,7 +190,7 @@ fn a_commit_that_is_held_up_is_not_lost_and_nobody_takes_the_lease_meanwhile() {
     // No answer in time, and the backend continues with it.
     assert!(matches!(one.commit(lease, &plan(1)), Err(StoreError::Unknown)));
     let held = other.acquire(&Owner::new("other"));
-    assert!(matches!(held, Err(StoreError::Busy | StoreError::Held { .. })), "{held:?}");
+    assert!(matches!(held, Err(StoreError::Busy(_) | StoreError::Held { .. })), "{held:?}");
     // Sent again it finds its number, or the row held by itself.
     assert_eq!(tried(&mut one, lease, &plan(1)), [Answer::New]);
     assert_eq!(one.counts().unwrap().runs, 1);
@@ -229,7 +232,7 @@ fn an_owner_that_lost_the_answer_takes_its_lease_again_and_knows_how_it_came_to_
     let mut one = PostgresStore::open(&Location::parse(&relay.url()).unwrap(), Identity::default()).unwrap();
     relay.swallow(1);
     let lost = one.acquire(&Owner::new("one"));
-    assert!(matches!(lost, Err(StoreError::Busy)), "{lost:?}");
+    assert!(matches!(lost, Err(StoreError::Busy(_))), "{lost:?}");
     assert_eq!(database.ask("SELECT owner FROM mainspring.planner"), "one", "it has the lease");
     let lease = acquired(&mut one);
     assert_eq!(lease.takeover, Takeover::Unclean, "the owner before it died, no matter who heard that");

@@ -117,7 +117,7 @@ impl Error {
                 Exit::Conflict
             }
             Error::Directory(DirectoryError::Io { source, .. }) if is_denied(source) => Exit::Denied,
-            Error::Store(StoreError::Busy | StoreError::Unknown | StoreError::Full(_)) => Exit::Temporary,
+            Error::Store(StoreError::Busy(_) | StoreError::Unknown | StoreError::Full(_)) => Exit::Temporary,
             Error::Unreachable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Exit::Denied
             }

@@ -11,10 +11,13 @@
 use mainspring_job::StoreError;
 use rusqlite::{ErrorCode, ffi};
 
+/// Why the store is busy, in words.
+pub(super) const LOCKED: &str = "another program has locked it";
+
 /// What an error means for the owner.
 pub(super) fn mapped(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(LOCKED.to_owned()),
         Some(ErrorCode::OperationInterrupted) => StoreError::TimedOut,
         Some(ErrorCode::DiskFull | ErrorCode::TooBig) => StoreError::Full(error.to_string()),
         _ if extended(&error) == Some(ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full(error.to_string()),

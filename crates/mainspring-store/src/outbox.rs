@@ -29,7 +29,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::connection::connected;
-use super::fault::mapped;
+use super::fault::{LOCKED, mapped};
 use mainspring_host::sys::file_id;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS mainspring_outbox (number INTEGER PRIMARY KEY, folder TEXT, \
@@ -95,7 +95,7 @@ impl Outbox {
         let file = id(&real).map_err(io_failed)?;
         let connection = connected(&real, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         if id(&real).map_err(io_failed)? != file {
-            return Err(StoreError::Busy);
+            return Err(StoreError::Busy(LOCKED.to_owned()));
         }
         let outbox = Outbox { path: path.to_owned(), connection, file, version: None };
         outbox.make_table()?;
@@ -298,7 +298,7 @@ mod tests {
         program.execute("INSERT INTO mainspring_outbox (submission) VALUES (x'ff41')", []).unwrap();
         assert_eq!(outbox.waiting(FOLDER, 10).unwrap()[0].submission, "\u{fffd}A");
         program.execute_batch("BEGIN EXCLUSIVE").unwrap();
-        assert!(matches!(outbox.waiting(FOLDER, 10), Err(StoreError::Busy)));
+        assert!(matches!(outbox.waiting(FOLDER, 10), Err(StoreError::Busy(_))));
         program.execute_batch("COMMIT; DROP TABLE mainspring_outbox").unwrap();
         assert_eq!(outbox.waiting(FOLDER, 10).unwrap(), []);
         write(&program, Some(FOLDER), "after");

@@ -172,7 +172,7 @@ fn plan(
             ended
         });
         match ended {
-            Err(Error::Store(error @ (StoreError::Fenced | StoreError::Busy | StoreError::Unknown))) => {
+            Err(Error::Store(error @ (StoreError::Fenced | StoreError::Busy(_) | StoreError::Unknown))) => {
                 standby::note(style, &format!("{location}: {error}"));
             }
             other => return other,

@@ -15,7 +15,7 @@ use std::time::Duration;
 ///
 /// /// Whether the same batch is sent again.
 /// fn is_sent_again(error: &StoreError) -> bool {
-///     matches!(error, StoreError::Busy | StoreError::Unknown | StoreError::Full(_))
+///     matches!(error, StoreError::Busy(_) | StoreError::Unknown | StoreError::Full(_))
 /// }
 /// assert!(!is_sent_again(&StoreError::Fenced));
 /// ```
@@ -24,8 +24,8 @@ use std::time::Duration;
 pub enum StoreError {
     /// Another one owns the jobs.
     Fenced,
-    /// Not now.
-    Busy,
+    /// Not now, and why, as far as that is known.
+    Busy(String),
     /// Another one holds the lease, and it has not run out.
     Held {
         /// The name of the owner.
@@ -56,7 +56,8 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StoreError::Fenced => f.write_str("another server owns these jobs now"),
-            StoreError::Busy => f.write_str("the store is busy"),
+            StoreError::Busy(why) if why.is_empty() => f.write_str("the store is busy"),
+            StoreError::Busy(why) => write!(f, "the store is busy: {why}"),
             StoreError::Held { by, left } => {
                 write!(f, "{by} owns these jobs, for {} s if it says nothing more", left.as_secs_f64().ceil())
             }

@@ -78,7 +78,7 @@ pub(super) fn run_key(text: &str) -> Option<RunKey> {
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
 pub(super) fn store_failed(error: StoreError) -> ErrorWire {
     let kind = match error {
-        StoreError::Busy | StoreError::TimedOut | StoreError::Unknown => ErrorKind::Temporary,
+        StoreError::Busy(_) | StoreError::TimedOut | StoreError::Unknown => ErrorKind::Temporary,
         _ => ErrorKind::Failed,
     };
     ErrorWire::new(kind, error.to_string())

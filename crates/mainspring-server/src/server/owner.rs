@@ -236,7 +236,7 @@ impl Owner {
             Report::Answered(answered) => News::Answered(answered),
             Report::Note(text) => News::Note(text),
             Report::Full => News::Full,
-            Report::Busy => News::Nothing,
+            Report::Busy(_) => News::Nothing,
             Report::Released(result) => {
                 self.writer.released = Some(result);
                 News::Nothing

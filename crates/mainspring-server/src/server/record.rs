@@ -199,14 +199,14 @@ impl Server {
     }
 
     /// Gives the lease up. Returns why that could not be recorded, if it could not.
-    pub(super) fn release_store(&mut self) -> Result<Option<&'static str>, Error> {
-        const FULL: Option<&str> = Some("the disk is full");
-        const LOCKED: Option<&str> = Some("another program has locked the store");
+    pub(super) fn release_store(&mut self) -> Result<Option<String>, Error> {
+        const FULL: &str = "the disk is full";
+        let mut busy = self.owner.writer().busy().unwrap_or("the store does not answer").to_owned();
         if self.owner.writer().is_full() {
-            return Ok(FULL);
+            return Ok(Some(FULL.to_owned()));
         }
         if !self.owner.writer().is_idle() {
-            return Ok(LOCKED);
+            return Ok(Some(busy));
         }
         let began = Moment::now();
         self.owner.writer().release();
@@ -218,13 +218,16 @@ impl Server {
                 Some(Ok(())) => return Ok(None),
                 // The answer to an earlier try was lost, or another server has the jobs: they are given up.
                 Some(Err(StoreError::Fenced)) if self.owner.lease().lasts.is_some() => return Ok(None),
-                Some(Err(StoreError::Full(_))) => return Ok(FULL),
-                Some(Err(StoreError::Busy | StoreError::Unknown)) => self.owner.writer().release(),
+                Some(Err(StoreError::Full(_))) => return Ok(Some(FULL.to_owned())),
+                Some(Err(error @ (StoreError::Busy(_) | StoreError::Unknown))) => {
+                    busy = error.to_string();
+                    self.owner.writer().release();
+                }
                 Some(Err(error)) => return Err(Error::Store(error)),
                 None => {}
             }
             if rest.is_zero() || 0 < self.signals.stop_requests() {
-                return Ok(LOCKED);
+                return Ok(Some(busy));
             }
             let readable: Vec<BorrowedFd<'_>> =
                 self.signals.fds().into_iter().chain(self.owner.fds()).collect();

@@ -141,7 +141,7 @@ pub fn pause_after(error: &StoreError) -> Duration {
 /// Whether what a store says may be over when it is asked again.
 fn passes(error: &StoreError) -> bool {
     use StoreError::{Busy, Full, Held, TooNew, Unknown};
-    matches!(error, Held { .. } | TooNew { .. } | Busy | Unknown | Full(_))
+    matches!(error, Held { .. } | TooNew { .. } | Busy(_) | Unknown | Full(_))
 }
 
 /// Why a server stands by whose store has said that.

@@ -83,7 +83,7 @@ pub(super) enum Report {
     /// The store has no room for the first batch; the thread waits for [`Order::Again`].
     Full,
     /// The first batch waits because the store is busy.
-    Busy,
+    Busy(String),
     /// What the planner asked for.
     Loaded(Input),
     Answered(QuestionAnswer),
@@ -184,7 +184,7 @@ impl StoreThread {
                     self.keep_status()?;
                 }
                 // Room and patience are for the next commit.
-                (_, Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown)) => {}
+                (_, Ok(_) | Err(StoreError::Full(_) | StoreError::Busy(_) | StoreError::Unknown)) => {}
                 (_, Err(error)) => return Err(error),
             },
             Order::Load(load) => {
@@ -238,10 +238,10 @@ impl StoreThread {
                 self.is_said_busy = false;
                 self.tell.say(report);
             }
-            Err(StoreError::Busy | StoreError::Unknown) => {
+            Err(error @ (StoreError::Busy(_) | StoreError::Unknown)) => {
                 if !self.is_said_busy {
                     self.is_said_busy = true;
-                    self.tell.say(Report::Busy);
+                    self.tell.say(Report::Busy(error.to_string()));
                 }
             }
             Err(StoreError::Full(_)) => {
@@ -257,7 +257,7 @@ impl StoreThread {
 /// It is kept the next time otherwise.
 fn may_wait(result: Result<(), StoreError>) -> Result<(), StoreError> {
     match result {
-        Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => Ok(()),
+        Err(StoreError::Full(_) | StoreError::Busy(_) | StoreError::Unknown) => Ok(()),
         result => result,
     }
 }
@@ -300,7 +300,7 @@ pub(super) fn load_ids(after: OnceId, up_to: Timestamp, limit: usize) -> Load {
 pub(super) fn check_batch(batch: JobName) -> Load {
     Box::new(move |reader| {
         let is_pending = match reader.has_pending_of(&batch) {
-            Err(StoreError::Busy) => None,
+            Err(StoreError::Busy(_)) => None,
             read => Some(read?),
         };
         Ok(Input::BatchChecked { batch, is_pending })
@@ -315,7 +315,7 @@ fn page<T>(read: Result<Vec<T>, StoreError>, limit: usize) -> Result<(Vec<T>, bo
             let is_complete = rows.len() < limit.min(MAX_PAGE);
             Ok((rows, is_complete))
         }
-        Err(StoreError::Busy | StoreError::Unknown) => Ok((Vec::new(), false)),
+        Err(StoreError::Busy(_) | StoreError::Unknown) => Ok((Vec::new(), false)),
         Err(error) => Err(error),
     }
 }

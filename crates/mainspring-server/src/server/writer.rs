@@ -57,10 +57,11 @@ const ROOM_WAIT: Duration = Duration::from_secs(1);
 pub(super) const LATE: Duration = Duration::from_secs(1);
 
 /// Why the first batch is not written yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Delay {
     None,
-    Busy,
+    /// What the store says of it.
+    Busy(String),
     Full,
 }
 
@@ -243,7 +244,7 @@ impl Writer {
                 debug_assert_eq!(*number, self.committed_count, "batches are on disk in their order");
                 (self.delay, self.tried) = (Delay::None, None);
             }
-            Report::Busy => self.delay = Delay::Busy,
+            Report::Busy(why) => self.delay = Delay::Busy(why.clone()),
             Report::Full => {
                 debug_assert!(!self.is_idle(), "what finds no room was given");
                 self.delay = Delay::Full;
@@ -306,12 +307,17 @@ impl Writer {
         Some(trouble.unwrap_or_else(|| "the store answers again: all continues".to_owned()))
     }
 
+    /// Why the store takes nothing, in its words, if it has said so.
+    pub(super) fn busy(&self) -> Option<&str> {
+        if let Delay::Busy(why) = &self.delay { Some(why) } else { None }
+    }
+
     /// What the server waits for, for people.
     pub(super) fn trouble(&self, now: Moment) -> Option<String> {
         let seconds = self.late(now)?.as_secs();
-        Some(match self.delay {
-            Delay::Busy => format!(
-                "another program has locked the store for {seconds} s: nothing starts and nothing is acknowledged until it lets go"
+        Some(match &self.delay {
+            Delay::Busy(why) => format!(
+                "{why}; for {seconds} s nothing has been written, so nothing starts and nothing is acknowledged"
             ),
             _ => format!(
                 "the disk has not written for {seconds} s: nothing starts and nothing is acknowledged until it has"

@@ -104,7 +104,7 @@ pub(super) fn unanswered<S: Store>(
 ) -> Result<Vec<Answer>, String> {
     let batch = Batch::new(number, operations.to_vec());
     match store.commit(lease, &batch) {
-        Err(StoreError::Unknown | StoreError::Busy) => {}
+        Err(StoreError::Unknown | StoreError::Busy(_)) => {}
         other => return Err(format!("batch {number}, whose answer is lost: {other:?}")),
     }
     if then == Then::Renew {
@@ -124,7 +124,7 @@ pub(super) enum Then {
 fn in_the_end<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, String> {
     for _ in 0..MAX_TRIES {
         match ask() {
-            Err(StoreError::Unknown | StoreError::Busy) => {}
+            Err(StoreError::Unknown | StoreError::Busy(_)) => {}
             other => return other.map_err(text),
         }
     }

@@ -314,12 +314,12 @@ impl Pool {
             let after = self.random.pick(&[100, 500, 2_000, 6_000]);
             // Given up by the planner, it may be under way all the same.
             self.late.push((self.now + after, lease, batch.clone()));
-            return Err(StoreError::Busy);
+            return Err(StoreError::Busy(String::new()));
         }
         let commit = self.take_in(lease, batch)?;
         if goes_wrong {
             self.seen.insert("a commit whose answer was lost");
-            return Err(StoreError::Busy);
+            return Err(StoreError::Busy(String::new()));
         }
         Ok(commit)
     }

@@ -35,7 +35,7 @@ impl World<'_> {
         loop {
             match self.try_commit(&batch)? {
                 Ok(answers) => return Ok(answers),
-                Err(StoreError::Busy) => (),
+                Err(StoreError::Busy(_)) => (),
                 Err(StoreError::Unknown) => {
                     if self.flaw == Flaw::RetriedUnderNewNumber {
                         batch.number += 1_000_000;
@@ -56,7 +56,7 @@ impl World<'_> {
         let fault = self.fault.take_if(at_commit);
         self.seen.extend(fault.map(|fault| format!("{fault:?}")));
         match fault {
-            Some(Fault::Busy) => return Ok(Err(StoreError::Busy)),
+            Some(Fault::Busy) => return Ok(Err(StoreError::Busy(String::new()))),
             Some(Fault::UnknownLost) => return Ok(Err(StoreError::Unknown)),
             Some(Fault::CrashBeforeCommit | Fault::IoLost) => return Err(Crash),
             _ => (),
