@@ -52,17 +52,20 @@ pub struct Group {
     pub limit: Option<u32>,
     /// How many of them may start in a time. `None`: as many as have a place.
     pub rate: Option<Rate>,
+    /// How many of them may be open, scheduled ones too: an occurrence beyond it is missed. Runs by hand and
+    /// one-shot jobs count, and are not refused. `None`: as many as there is room for.
+    pub max_open: Option<u32>,
 }
 
 impl Group {
     /// A group of which at most `limit` runs may be running at once; at least 1.
     pub fn new(name: JobName, limit: u32) -> Group {
-        Group { name, limit: Some(limit), rate: None }
+        Group { name, limit: Some(limit), rate: None, max_open: None }
     }
 
     /// A group of which no more runs start than the rate allows.
     pub fn rated(name: JobName, rate: Rate) -> Group {
-        Group { name, limit: None, rate: Some(rate) }
+        Group { name, limit: None, rate: Some(rate), max_open: None }
     }
 
     /// The same with a rate.
@@ -70,17 +73,22 @@ impl Group {
     pub fn with_rate(self, rate: Rate) -> Group {
         Group { rate: Some(rate), ..self }
     }
+
+    /// The same with a limit of its open runs.
+    #[must_use]
+    pub fn with_max_open(self, max_open: u32) -> Group {
+        Group { max_open: Some(max_open), ..self }
+    }
 }
 
 /// What its runs share: `the limit 2 and the rate 10/1s`.
 impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.limit, self.rate) {
-            (Some(limit), Some(rate)) => write!(f, "the limit {limit} and the rate {rate}"),
-            (Some(limit), None) => write!(f, "the limit {limit}"),
-            (None, Some(rate)) => write!(f, "the rate {rate}"),
-            (None, None) => f.write_str("no limit"),
-        }
+        let limit = self.limit.map(|limit| format!("the limit {limit}"));
+        let rate = self.rate.map(|rate| format!("the rate {rate}"));
+        let open = self.max_open.map(|count| format!("at most {count} open runs"));
+        let parts: Vec<String> = [limit, rate, open].into_iter().flatten().collect();
+        if parts.is_empty() { f.write_str("no limit") } else { f.write_str(&parts.join(" and ")) }
     }
 }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobError, JobName, MAX_BODY_BYTES};
 
-use super::habits::Habits;
+use super::habits::{Habits, MAX_USER_ENTRIES};
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
 use crate::budget::Budget;
@@ -42,6 +42,11 @@ pub fn jobs(
     for placed in &crontab.entries {
         let own = placed.note.as_ref().and_then(|note| note.name.clone()).map(|name| habits.named(name));
         let whole = 0..placed.line.len() - placed.indent;
+        if habits.entry_max() <= jobs.len() {
+            let message = format!("a user's crontab has at most {MAX_USER_ENTRIES} entries");
+            problems.push(placed.problem(Fault::new(whole, message)));
+            break;
+        }
         if let Some(key) = placed.note.as_ref().and_then(|note| habits.refused_key(note)) {
             let message = format!("`{key}` in the line above is not for the crontab of a user");
             problems.push(placed.problem(Fault::new(whole, message)));
@@ -206,6 +211,21 @@ mod tests {
         assert_eq!(body.pam_env[1], std::path::Path::new("/no/such/root/etc/default/locale"));
         assert_eq!(jobs[0].job.work.group, habits.group().map(|group| group.name));
         assert_eq!(jobs[0].job.name.as_str(), "command@mara");
+    }
+
+    #[test]
+    fn a_users_crontab_has_a_bound_and_roots_has_not() {
+        let crontab =
+            Crontab::parse(&Source::new("mara", &*"@daily a\n".repeat(MAX_USER_ENTRIES + 2)), Format::User);
+        let read = |user: Option<&str>| {
+            let habits = Habits { user: user.map(str::to_owned), ..Habits::default() };
+            jobs(&crontab, "test", &TimeZone::UTC, &habits, &mut Budget::default())
+        };
+        let (of_user, problems) = read(Some("mara"));
+        assert_eq!((of_user.len(), problems.len()), (MAX_USER_ENTRIES, 1));
+        assert_eq!(problems[0].line_number, MAX_USER_ENTRIES + 1);
+        assert_eq!(problems[0].fault.message, "a user's crontab has at most 10000 entries");
+        assert_eq!(read(None).0.len(), MAX_USER_ENTRIES + 2);
     }
 
     #[test]

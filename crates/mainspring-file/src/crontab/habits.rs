@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | who runs an entry that names no user | the user of the server | the user whose crontab it is |
 //! | places of an entry without a group | those of the server | of a user's crontab at most `MAX_USER_RUNS` |
+//! | its open runs | those of the server | of a user's crontab at most `MAX_USER_OPEN` |
+//! | entries | as many as a file has | in a user's crontab at most `MAX_USER_ENTRIES` |
 //! | variables of the system | none | of /etc/environment and /etc/default/locale |
 //! | a home that cannot be entered | fails the run | the command starts in cron's folder |
 //! | output without MAILTO | is kept | is kept, and mailed to the user |
@@ -33,6 +35,14 @@ const ALWAYS: Duration = Duration::from_secs(36_525 * 86_400);
 /// user keeps root's jobs from starting.
 const MAX_USER_RUNS: u32 = 64;
 
+/// How many runs of a user's crontab are open, those that wait among them: a tenth of what a server has, so
+/// that no user keeps root's jobs from being planned.
+const MAX_USER_OPEN: u32 = 10_000;
+
+/// How many entries a user's crontab has: as many as Debian's cron takes lines, and a tenth of the jobs that
+/// a server knows.
+pub(super) const MAX_USER_ENTRIES: usize = 10_000;
+
 /// The keys of a note that are not for users: they say who waits for whom.
 const OF_ROOT: [&str; 2] = ["group", "priority"];
 
@@ -59,7 +69,12 @@ impl Habits {
     pub fn group(&self) -> Option<Group> {
         self.user.as_ref()?;
         let name = JobName::new("crontab").expect("a word is a name");
-        Some(Group::new(self.named(name), MAX_USER_RUNS))
+        Some(Group::new(self.named(name), MAX_USER_RUNS).with_max_open(MAX_USER_OPEN))
+    }
+
+    /// How many of its entries are jobs.
+    pub(super) fn entry_max(&self) -> usize {
+        self.user.as_ref().map_or(usize::MAX, |_| MAX_USER_ENTRIES)
     }
 
     /// The name of a job: in the crontab of a user it has the user behind it. The longest are cut.

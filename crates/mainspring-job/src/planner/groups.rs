@@ -1,4 +1,4 @@
-//! Groups: how many of their runs may run at once, how many may start in a time, and the starts that count.
+//! Groups: how many of their runs may run at once, be open, and start in a time, and the starts that count.
 //!
 //! ```text
 //!  rate 3/1s    ────×───×─────────×──────────┼───▶    the group opens one period after its third last start
@@ -18,7 +18,8 @@
 //! So over a takeover a rate of a longer period may be exceeded: what ended before is not known.
 //!
 //! Cost: O(sources of the group) for each question, and O(log n) for each start; a set of definitions costs
-//! O(groups), and a clock that is set back O(starts). Memory: 12 bytes for each start that a rate allows.
+//! O(groups), and a clock that is set back O(starts); O(log n) for each run of a group that opens or is over.
+//! Memory: 12 bytes for each start that a rate allows.
 //!
 //! Does not know which runs there are: it is told when one starts.
 
@@ -31,6 +32,7 @@ use crate::input::Prune;
 use crate::job::Group;
 use crate::name::JobName;
 use crate::rate::{MAX_RATE_PERIOD, Rate};
+use crate::work::Work;
 
 /// For at most so long a new planner starts nothing of a group with a rate: a person who restarts a server
 /// waits no longer for a rate of a day.
@@ -45,6 +47,8 @@ pub(super) struct Groups {
     /// The last starts of each group that has a rate, in the order of their times: no more than the largest
     /// of its rates allows.
     starts: BTreeMap<JobName, VecDeque<Timestamp>>,
+    /// How many open runs each group has that has any.
+    open: BTreeMap<JobName, usize>,
     /// What the clock showed last.
     now: Timestamp,
     /// When this planner began, if one came before it.
@@ -53,8 +57,8 @@ pub(super) struct Groups {
 
 impl Default for Groups {
     fn default() -> Groups {
-        let (defined, starts) = (BTreeMap::new(), BTreeMap::new());
-        Groups { defined, starts, now: Timestamp::MIN, took_over: None }
+        let (defined, starts, open) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Groups { defined, starts, open, now: Timestamp::MIN, took_over: None }
     }
 }
 
@@ -122,6 +126,30 @@ impl Groups {
         self.definitions_of(group).filter_map(|group| group.limit).min().map(|limit| limit.max(1))
     }
 
+    /// How many more runs of a group may be open, if that has a limit.
+    pub(super) fn room(&self, group: &JobName) -> Option<usize> {
+        let most = self.definitions_of(group).filter_map(|group| group.max_open).min()?;
+        let open = self.open.get(group).copied().unwrap_or(0);
+        Some(usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(open))
+    }
+
+    /// A run is open.
+    pub(super) fn enter(&mut self, work: &Work) {
+        if let Some(group) = &work.group {
+            *self.open.entry(group.clone()).or_default() += 1;
+        }
+    }
+
+    /// A run is not open any more.
+    pub(super) fn leave(&mut self, work: &Work) {
+        let Some(group) = &work.group else { return };
+        let count = self.open.get_mut(group).expect("an open run of a group is counted");
+        *count -= 1;
+        if *count == 0 {
+            self.open.remove(group);
+        }
+    }
+
     /// The groups that have a limit, each with that.
     pub(super) fn limits(&self) -> impl Iterator<Item = (&JobName, u32)> {
         self.defined.keys().filter_map(|name| Some((name, self.limit(name)?)))
@@ -156,6 +184,13 @@ impl Groups {
             starts.pop_front();
         }
         debug_assert!(starts.len() <= most, "no more starts are kept than a rate needs");
+    }
+
+    /// Checks that open runs, each of which has this work, are counted.
+    pub(super) fn check_open<'r>(&self, works: impl Iterator<Item = &'r Work>) {
+        let mut open = BTreeMap::new();
+        works.filter_map(|work| work.group.clone()).for_each(|group| *open.entry(group).or_insert(0) += 1);
+        assert_eq!(open, self.open, "the open runs of a group are counted");
     }
 
     /// Checks that starts are kept of what has a rate, as many as count, in their order.

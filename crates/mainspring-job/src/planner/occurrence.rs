@@ -88,6 +88,8 @@ impl Planner {
             if room == 0 {
                 return self.jobs.wait_for_room(&look);
             }
+            let of_group = look.job.work.group.as_ref().and_then(|group| self.runs.slots.groups.room(group));
+            let room = room.min(of_group.unwrap_or(usize::MAX) / places.len().max(1));
             let delay = if look.was_crowded { Delay::Crowded } else { Delay::Unseen };
             self.plan_passed(now, &look.job, first, (&places, room), delay);
         }
@@ -100,7 +102,7 @@ impl Planner {
     }
 
     /// Plans what has passed, as far as there is room and the job has runs left; the rest is for another
-    /// look.
+    /// look. Without room in its group all of it is missed.
     fn plan_passed(
         &mut self,
         now: Timestamp,
@@ -110,9 +112,10 @@ impl Planner {
         delay: Delay,
     ) {
         let plan = plan(job, first, now);
-        if places.is_empty() {
+        if places.is_empty() || room == 0 {
+            let reason = if places.is_empty() { Reason::NoWorker } else { Reason::Crowded };
             self.jobs.count_planned(&job.name, plan.last, 0);
-            self.record_stretch(now, job, (RunState::Missed, Reason::NoWorker), (first, plan.last));
+            self.record_stretch(now, job, (RunState::Missed, reason), (first, plan.last));
             return self.keep_mark(&job.name);
         }
         let plan = plan.limited(self.occurrences_left(job, places.len()).min(room));

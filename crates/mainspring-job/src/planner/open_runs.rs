@@ -237,6 +237,7 @@ impl OpenRuns {
 
     fn insert(&mut self, live: Live) {
         self.batches.enter(&live);
+        self.slots.groups.enter(&live.work);
         let replaced = self.runs.insert(live.run.key.clone(), live);
         debug_assert!(replaced.is_none(), "a run is open once");
     }
@@ -244,6 +245,7 @@ impl OpenRuns {
     fn remove(&mut self, key: &RunKey) -> Option<Live> {
         let live = self.runs.remove(key)?;
         self.batches.leave(&live);
+        self.slots.groups.leave(&live.work);
         Some(live)
     }
 
@@ -285,7 +287,9 @@ impl OpenRuns {
             self.slots.remove(live);
             let is_queued = leave_lane(&mut self.queues, live);
             self.batches.leave(live);
+            self.slots.groups.leave(&live.work);
             live.work = Arc::clone(work);
+            self.slots.groups.enter(work);
             self.batches.enter(live);
             live.target = target(&live.run, work).filter(|id| self.slots.workers.has(*id));
             if is_queued {

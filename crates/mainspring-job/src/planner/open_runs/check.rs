@@ -30,6 +30,7 @@ impl OpenRuns {
             assert_eq!(is_queued, !is_scheduled, "{key} is in an admission queue iff queued or running");
         }
         self.batches.check(self.runs.values());
+        self.slots.groups.check_open(self.runs.values().map(|live| &*live.work));
         self.slots.check(self.runs.values().filter(|live| live.run.state == RunState::Running));
         for (of, queue) in &self.queues {
             queue.check(|key| Rest::Paused.holds(&self.runs[key].run));
