@@ -18,7 +18,10 @@
 //! | a run has waited for [`UNSERVED_PATIENCE`](crate::UNSERVED_PATIENCE) for what no worker has | once for each such wait |
 //! | no run has succeeded for as long as [`Hook::silent_after`] says | once, until one succeeds |
 //!
-//! While a notification waits, no second one of its kind is submitted. A target gets at most
+//! While a notification for people waits, for its place or to be tried again, no second one of its kind is
+//! submitted. Of starts and ends [`MAX_WAITING_CALLS`] of a job may wait, each for itself; while open runs
+//! take half of their room, one. A note of the planner says what is left out. What a planner reports of the
+//! time before it, it submits beside what waits. A target gets at most
 //! [`MAX_CALLS_A_MINUTE`] of them one by one in a minute; one more says that there are others.
 //!
 //! Cost: nothing for a job without hooks; else a call for each end of a run.
@@ -41,6 +44,10 @@ pub const MAX_CALLS_A_MINUTE: u32 = 10;
 
 /// The most calls that one notice leads to; further ones are not made.
 pub const MAX_CALLS: usize = 8;
+
+/// How many calls may wait that a hook makes of the starts of a job, and of its ends: a job whose mails no
+/// program takes leaves room for others.
+pub const MAX_WAITING_CALLS: usize = 100;
 
 /// Says what is to be done when something happens to a job.
 ///

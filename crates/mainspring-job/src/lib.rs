@@ -146,7 +146,7 @@ pub use hash::text_hash;
 #[doc(inline)]
 pub use holder::Holder;
 #[doc(inline)]
-pub use hook::{Call, Hook, Hooks, MAX_CALLS, Notice, NoticeKind};
+pub use hook::{Call, Hook, Hooks, MAX_CALLS, MAX_WAITING_CALLS, Notice, NoticeKind};
 #[doc(inline)]
 pub use input::{AttemptEnd, Command, Definitions, Input, Prune, RunRequest, Scope, Ticket, WorkerEvent};
 #[doc(inline)]

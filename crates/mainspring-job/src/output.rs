@@ -353,6 +353,14 @@ pub enum Note {
         /// The name that no job has.
         of: JobName,
     },
+    /// What a hook wants of a start or an end is not done, as too much of its job waits already: see
+    /// [`MAX_WAITING_CALLS`](crate::MAX_WAITING_CALLS).
+    LeftOut {
+        /// The run.
+        key: RunKey,
+        /// What happened to it: `started` or `ended`.
+        event: &'static str,
+    },
     /// A job that was absent is back: its pause, its marks and its waiting runs are as they were.
     Returned(JobName),
     /// Ended runs of a job were dropped because a command asked for it; their output is to go with them.

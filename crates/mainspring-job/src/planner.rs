@@ -326,6 +326,11 @@ impl Planner {
         0 < self.room()
     }
 
+    /// Whether open runs take half of their room or more.
+    fn is_half_full(&self) -> bool {
+        self.limits.max_open / 2 <= self.runs.len()
+    }
+
     /// How many more runs may be open.
     fn room(&self) -> usize {
         self.limits.max_open.saturating_sub(self.runs.len())

@@ -1,7 +1,8 @@
 //! The notices to the hooks of jobs, and the one-shot jobs that the hooks ask for. These are submitted in the
 //! unit of the event.
 //!
-//! Cost: nothing for a job without hooks; an entry in the schedule queue for a job with a limit of silence.
+//! Cost: nothing for a job without hooks; an entry in the schedule queue for a job with a limit of silence; a
+//! look at those that wait, at most [`MAX_WAITING_CALLS`], for each call.
 //!
 //! Does not tell of runs of one-shot jobs, because notifications are such jobs.
 
@@ -10,10 +11,11 @@ use jiff::{SignedDuration, Timestamp};
 use super::Planner;
 use super::ledger::Subject;
 use crate::hash::text_hash;
-use crate::hook::{Call, Hooks, MAX_CALLS, Notice, NoticeKind};
+use crate::hook::{Call, Hooks, MAX_CALLS, MAX_WAITING_CALLS, Notice, NoticeKind};
 use crate::name::JobName;
-use crate::once::Once;
+use crate::once::{Once, OnceId};
 use crate::operation::Operation;
+use crate::output::{Note, Output};
 use crate::reason::Reason;
 use crate::record::Pause;
 use crate::run::{Cause, Run, RunKey};
@@ -130,19 +132,31 @@ impl Planner {
         self.tell(now, due, &hooks, &notice);
     }
 
-    /// Submits what a hook wants done about a notice.
+    /// Submits what a hook wants done about a notice, but for what would wait behind enough of its kind.
     fn tell(&mut self, now: Timestamp, due: Timestamp, hooks: &Hooks, notice: &Notice) {
         let calls = hooks.hook().calls(notice).into_iter().take(MAX_CALLS);
         for (index, Call { target, work }) in calls.enumerate() {
-            match target.filter(|target| self.notification_counts.is_too_often(now, target)) {
-                None => {
-                    let name = format!("notify:{}:{}:{}", notice.job, notice.kind.name(), index + 1);
-                    self.submit_call(now, due, &name, work);
+            let name = format!("notify:{}:{}:{}", notice.job, notice.kind.name(), index + 1);
+            let is_for_people = NoticeKind::FOR_PEOPLE.contains(&notice.kind);
+            let most = if is_for_people || self.is_half_full() { 1 } else { MAX_WAITING_CALLS };
+            if most <= self.runs.waiting_named(&name).take(most).count() {
+                if let Some(key) = notice.run.clone().filter(|_| !is_for_people) {
+                    self.ledger.perform(Output::Note(Note::LeftOut { key, event: notice.kind.name() }));
                 }
+                continue;
+            }
+            let id = self.numbers.new_id(due);
+            match target.filter(|target| self.notification_counts.is_too_often(now, target)) {
+                None if is_for_people => self.submit_call(now, id, &name, work),
+                // Each stands for itself, also beside another that has not fired yet.
+                None => self.submit_call(now, id, &format!("{name}:{:x}", id.number), work),
                 Some(target) => {
                     if let Some(work) = hooks.hook().more(&target) {
                         let due = now.saturating_add(MORE_WAIT).unwrap_or(now);
-                        self.submit_call(now, due, &format!("notify:more:{:x}", text_hash(&target)), work);
+                        let name = format!("notify:more:{:x}", text_hash(&target));
+                        if self.runs.waiting_named(&name).next().is_none() {
+                            self.submit_call(now, OnceId { due, ..id }, &name, work);
+                        }
                     }
                 }
             }
@@ -150,8 +164,7 @@ impl Planner {
     }
 
     /// While one of that name waits, it stands for this one too: the store takes no second.
-    fn submit_call(&mut self, now: Timestamp, due: Timestamp, name: &str, work: Work) {
-        let id = self.numbers.new_id(due);
+    fn submit_call(&mut self, now: Timestamp, id: OnceId, name: &str, work: Work) {
         let name = JobName::new(name).unwrap_or_else(|_| id.name());
         let once = Once { id, name, key: None, submitted: now, work: work.into() };
         self.ledger.record_for(Operation::Submit(once.clone()), Subject::Submitted(Box::new(once)));

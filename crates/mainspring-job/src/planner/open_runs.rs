@@ -118,6 +118,22 @@ impl OpenRuns {
         self.runs.range(first..).map(|(_, live)| live).take_while(move |live| live.run.key.job == job)
     }
 
+    /// Those that wait, for their time or for a slot, of the job of a name and of those whose names have a
+    /// colon and more behind it.
+    pub(super) fn waiting_named(&self, name: &str) -> impl Iterator<Item = &Live> {
+        let first = JobName::new(name).ok().map(|job| RunKey::new(job, Timestamp::MIN));
+        let runs = first.map(|first| self.runs.range(first..).map(|(_, live)| live));
+        let named = runs.into_iter().flatten().map_while(move |live| {
+            let rest = live.run.key.job.as_str().strip_prefix(name)?;
+            Some((live, rest))
+        });
+        named
+            .filter(|(live, rest)| {
+                (rest.is_empty() || rest.starts_with(':')) && live.run.state != RunState::Running
+            })
+            .map(|(live, _)| live)
+    }
+
     /// How many runs of a job are queued and running.
     pub(super) fn load(&self, job: &JobName) -> Load {
         self.lanes_of(job).map(|lane| self.queues[&lane].load()).fold(Load::default(), Load::and)

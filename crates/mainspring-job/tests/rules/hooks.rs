@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use mainspring_job::{Call, Hook, Hooks, Notice, NoticeKind};
+use mainspring_job::{Call, Hook, Hooks, MAX_WAITING_CALLS, Notice, NoticeKind};
 
 /// Has everything told to one target.
 #[derive(Debug)]
@@ -12,14 +12,15 @@ struct ReportingHook;
 impl Hook for ReportingHook {
     fn calls(&self, notice: &Notice) -> Vec<Call> {
         let text = format!("{} {} {}", notice.kind.name(), notice.job, notice.count);
-        let work = Work::new(Action::new("tell", text).unwrap());
+        let mut work = Work::new(Action::new("process", text).unwrap());
+        work.group = Some(name("tell"));
         // Pings have no target, as they are not put together.
         let target = (notice.kind != NoticeKind::Started).then(|| "one".to_owned());
         vec![Call::new(target, work)]
     }
 
     fn more(&self, target: &str) -> Option<Work> {
-        Some(Work::new(Action::new("tell", format!("more for {target}")).unwrap()))
+        Some(Work::new(Action::new("process", format!("more for {target}")).unwrap()))
     }
 
     fn silent_after(&self) -> Option<Duration> {
@@ -35,6 +36,23 @@ fn hooked(text: &str, expression: &str, policies: &str) -> Job {
     let mut job = job(text, expression, policies);
     job.hooks = Some(Hooks::new(ReportingHook));
     job
+}
+
+/// The newest run of `j` fails, and every notification that runs succeeds. Returns what was submitted by the
+/// failure.
+fn fail(shell: &mut Shell) -> Vec<String> {
+    notices(shell);
+    let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
+    shell.end(last, failed());
+    let of_failure = notices(shell);
+    for index in 0..shell.started.len() {
+        let start = &shell.started[index];
+        let is_running = shell.planner.run(&start.key).is_some_and(|run| run.state == RunState::Running);
+        if is_running && start.key.job != name("j") {
+            shell.end(index, Outcome::Succeeded);
+        }
+    }
+    of_failure
 }
 
 /// What was submitted since the last time, as its action says.
@@ -59,10 +77,7 @@ fn what_happens_is_told_in_the_batch_that_records_it() {
     // Of failures in a row the first, the second and the fourth.
     for (minute, expected) in [(10, 2), (20, 1), (30, 2)] {
         shell.live(&format!("2026-01-01T01:{minute}:00Z"));
-        notices(&mut shell);
-        let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
-        shell.end(last, failed());
-        assert_eq!(notices(&mut shell).len(), expected, "{minute}");
+        assert_eq!(fail(&mut shell).len(), expected, "{minute}");
     }
     shell.live("2026-01-01T01:40:00Z");
     notices(&mut shell);
@@ -76,10 +91,7 @@ fn the_failure_that_pauses_a_job_is_told() {
     let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "*/10 * * * *", "pause-after=3")]);
     for (minute, expected) in [(0, 2), (10, 2), (20, 2)] {
         shell.live(&format!("2026-01-01T01:{minute:02}:00Z"));
-        notices(&mut shell);
-        let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
-        shell.end(last, failed());
-        assert_eq!(notices(&mut shell).len(), expected, "{minute}");
+        assert_eq!(fail(&mut shell).len(), expected, "{minute}");
     }
 }
 
@@ -160,6 +172,36 @@ fn silence_is_told_while_nothing_runs_and_not_again_by_the_next_server() {
     notices(&mut shell);
     shell.live("2026-01-01T06:00:00Z");
     assert_eq!(notices(&mut shell), ["silent j 1"]);
+}
+
+/// How many notifications of each kind of a job wait that has failed each minute for two hours, while the
+/// only place for them is taken.
+fn waiting(limits: Limits) -> Vec<(String, usize)> {
+    let group = Group::new(name("tell"), 1);
+    let jobs = vec![hooked("j", "* * * * *", "")];
+    let mut shell = Shell::with("2026-01-01T00:00:30Z", jobs, vec![group], limits);
+    for minute in 1..=120 {
+        shell.live(&(at("2026-01-01T00:00:00Z") + SignedDuration::from_mins(minute)).to_string());
+        let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
+        shell.end(last, failed());
+    }
+    shell.planner.check();
+    let waiting = shell.planner.open_runs().filter(|run| run.state == RunState::Queued);
+    let kinds = waiting.map(|run| run.key.job.as_str().split(':').nth(2).unwrap().to_owned());
+    let mut counts = std::collections::BTreeMap::new();
+    kinds.for_each(|kind| *counts.entry(kind).or_insert(0) += 1);
+    counts.into_iter().collect()
+}
+
+#[test]
+fn what_waits_of_a_job_has_a_bound_and_of_what_is_for_people_one_waits() {
+    let counts = |expected: [(&str, usize); 4]| expected.map(|(kind, count)| (kind.to_owned(), count));
+    let most = MAX_WAITING_CALLS;
+    let full = [("ended", most), ("failed", 1), ("silent", 1), ("started", most)];
+    assert_eq!(waiting(Limits::default()), counts(full));
+    let mut limits = Limits::default();
+    limits.max_open = 20;
+    assert_eq!(waiting(limits), counts([("ended", 5), ("failed", 1), ("silent", 1), ("started", 3)]));
 }
 
 #[test]

@@ -38,7 +38,7 @@ struct ReportingHook;
 
 impl Hook for ReportingHook {
     fn calls(&self, notice: &Notice) -> Vec<Call> {
-        let action = Action::new("tell", format!("{} {}", notice.kind.name(), notice.job)).unwrap();
+        let action = Action::new("process", format!("{} {}", notice.kind.name(), notice.job)).unwrap();
         vec![Call::new(None, Work::new(action))]
     }
 

@@ -62,18 +62,20 @@ pub(super) fn of(note: &Note, now: Timestamp) -> Line<'_> {
         Note::QuarantineOver => Line::note(now, "quarantine is over"),
         Note::PausedAfterFailures(job) => of_job(job, Level::Error, "paused: it failed too often in a row"),
         Note::PausedAfterCrashes(job) => {
-            let text = format!("paused: the server died in it {MAX_CRASHES} times in a row");
-            of_job(job, Level::Error, &text)
+            of_job(job, Level::Error, &format!("paused: the server died in it {MAX_CRASHES} times in a row"))
         }
         Note::PauseOver(job) => of_job(job, Level::Notice, "continues: its pause is over"),
         Note::AllPauseOver => Line::note(now, "everything continues: the pause is over"),
-        Note::BehindWatermark { job, watermark } => {
-            let text = format!("rests until {watermark}: the clock stands before what is planned already");
+        Note::BehindWatermark { job, watermark: end } => {
+            let text = format!("rests until {end}: the clock stands before what is planned already");
             of_job(job, Level::Warning, &text)
         }
         Note::FollowsNothing { job, of } => {
-            let text = format!("follows `{of}`, and there is no job of that name");
-            of_job(job, Level::Warning, &text)
+            of_job(job, Level::Warning, &format!("follows `{of}`, and there is no job of that name"))
+        }
+        Note::LeftOut { key, event } => {
+            let text = format!("no notification that it has {event}: too many of its job wait already");
+            of_run(key, Level::Warning, text)
         }
         Note::Returned(job) => of_job(job, Level::Notice, RETURNED),
         Note::Purged(job) => of_job(job, Level::Notice, "runs of its history were dropped on request"),
@@ -98,6 +100,7 @@ mod tests {
             (Level::Warning, Note::Abandoned { key: run(), reason: Reason::ServerDied }),
             (Level::Warning, Note::Quarantine { count: 3 }),
             (Level::Warning, Note::BehindWatermark { job: job_of(), watermark: now }),
+            (Level::Warning, Note::LeftOut { key: run(), event: "ended" }),
             (Level::Warning, Note::FollowsNothing { job: job_of(), of: job_of() }),
             (Level::Error, failed(Some(Outcome::from("exit 3")))),
             (Level::Error, failed(None)),
@@ -119,7 +122,7 @@ mod tests {
             (missed.count, missed.reason, missed.due),
             (Some(3), Some(&Reason::ServerDown), Some(key.nominal))
         );
-        let failed = of(&notes[6].1, now);
+        let failed = of(&notes[7].1, now);
         assert_eq!((failed.subject.to_string(), failed.answer), (format!("{key}/2"), Some(Answer::Exit(3))));
         assert_eq!(of(&notes[3].1, now).count, Some(3));
     }

@@ -24,6 +24,8 @@ const MOST_IN_A_MINUTE: u32 = 10;
 struct OwedReport {
     name: String,
     text: String,
+    /// Whether one of its kind waited, so that it may be left out.
+    may_be_left_out: bool,
 }
 
 /// What is known of the reports of a history.
@@ -33,6 +35,8 @@ struct Reports {
     owed: Vec<OwedReport>,
     /// How many of them one report stands for that says that there are more.
     more_count: usize,
+    /// The name of that report.
+    more_name: Option<String>,
     /// How many runs of a job have failed in a row.
     failures: BTreeMap<JobName, u32>,
     /// The last failure that is owed if the job is paused by it.
@@ -72,7 +76,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
     for (index, event) in world.log.iter().enumerate() {
         let batch = if let Event::Wrote { batch, .. } = event { Some(*batch) } else { None };
         if open != batch {
-            reports.settle()?;
+            reports.settle(&model)?;
             open = batch;
         }
         match event {
@@ -89,7 +93,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
         }
         model.apply(event);
     }
-    reports.settle()
+    reports.settle(&model)
 }
 
 impl Reports {
@@ -102,8 +106,14 @@ impl Reports {
     }
 
     /// All reports of a batch are made. One that says that there are more may stand for a silence, too.
-    fn settle(&mut self) -> Verdict {
-        let owed = self.owed.len();
+    fn settle(&mut self, model: &Model<'_>) -> Verdict {
+        let is_full = MOST_IN_A_MINUTE <= self.minute.1;
+        if is_full && self.more_name.as_ref().is_some_and(|name| waits(model, name)) {
+            // The one that waits stands for what is left, and maybe for a silence.
+            self.silences.unnamed_count += 1;
+            self.more_count = self.more_count.max(self.owed.len());
+        }
+        let owed = self.owed.iter().filter(|owed| !owed.may_be_left_out).count();
         ensure!(owed <= self.more_count, "lost: {:?} are owed, {} more", self.owed, self.more_count);
         self.silences.unnamed_count += self.more_count - owed;
         self.owed.clear();
@@ -143,7 +153,7 @@ impl Reports {
                 self.failures.insert(mark.job.clone(), mark.failures);
                 let failure = self.last_failure.take().filter(|run| run.key.job == mark.job);
                 if let Some(run) = failure.filter(|_| mark.pause == Some(Pause::Failures)) {
-                    self.owe(&run, NoticeKind::Failed, 1);
+                    self.owe(model, &run, NoticeKind::Failed, 1);
                 }
             }
             Operation::Submit(once) if once.name.as_str().starts_with("notify:") => {
@@ -173,33 +183,37 @@ impl Reports {
         self.failures.insert(job.clone(), after);
         let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
         if has_failed && (after == before || after.is_power_of_two()) {
-            self.owe(run, NoticeKind::Failed, 1);
+            self.owe(model, run, NoticeKind::Failed, 1);
         } else if has_failed {
             self.last_failure = Some(run.clone());
         }
         if state == RunState::Succeeded {
             self.silences.present.insert(job.clone(), at);
             if 0 < before {
-                self.owe(run, NoticeKind::Recovered, 1);
+                self.owe(model, run, NoticeKind::Recovered, 1);
             }
         }
     }
 
     fn missed(&mut self, model: &Model<'_>, run: &Run, count: u64) {
         if hook_silence(model, &run.key.job).is_some() {
-            self.owe(run, NoticeKind::Missed, count);
+            self.owe(model, run, NoticeKind::Missed, count);
         }
     }
 
-    fn owe(&mut self, run: &Run, kind: NoticeKind, count: u64) {
+    fn owe(&mut self, model: &Model<'_>, run: &Run, kind: NoticeKind, count: u64) {
         let name = format!("notify:{}:{}:1", run.key.job, kind.name());
-        self.owed.push(OwedReport { name, text: format!("{} {count}", run.key) });
+        let may_be_left_out = waits(model, &name);
+        self.owed.push(OwedReport { name, text: format!("{} {count}", run.key), may_be_left_out });
     }
 
     fn submit(&mut self, model: &Model<'_>, once: &Once, answer: &Answer) -> Verdict {
         let name = once.name.as_str();
-        let waits = self.pending.values().any(|pending| *pending == once.name);
         if *answer == Answer::New {
+            let is_pending = self.pending.values().any(|pending| *pending == once.name);
+            // A server that takes over reports before it has taken in what waits.
+            let takes_over = self.silences.began.contains(&once.submitted);
+            let waits = is_pending || !takes_over && waits(model, name);
             ensure!(!waits, "doubled: {name} waits already");
             self.pending.insert(once.id, once.name.clone());
         }
@@ -209,6 +223,7 @@ impl Reports {
         if name.starts_with("notify:more:") {
             ensure!(is_one_too_many, "out of policy: {name} is the {}th in a minute", self.minute.1);
             self.more_count += 1;
+            self.more_name = Some(name.to_owned());
             return Ok(());
         }
         ensure!(!is_one_too_many, "out of policy: {name} is the {}th in a minute", self.minute.1);
@@ -221,6 +236,19 @@ impl Reports {
         self.owed.remove(place.unwrap());
         Ok(())
     }
+}
+
+/// Whether a notification of a name has fired and waits, to be tried again or for its place.
+fn waits(model: &Model<'_>, name: &str) -> bool {
+    let waits = |run: &Run| run.key.job.as_str() == name && run.state != RunState::Running;
+    model.open.iter().any(|key| waits(&model.runs[key].run))
+}
+
+/// Whether the report of an earlier silence of a job was open then, which stands for a later one.
+fn is_open_at(model: &Model<'_>, job: &JobName, at: Timestamp) -> bool {
+    let first = RunKey::new(JobName::new(&format!("notify:{job}:silent:1")).unwrap(), Timestamp::MIN);
+    let reports = model.runs.range(first.clone()..).take_while(|(key, _)| key.job == first.job);
+    reports.map(|(_, known)| &known.run).any(|run| run.ended.is_none_or(|ended| at <= ended))
 }
 
 impl Silences {
@@ -251,7 +279,10 @@ impl Silences {
         let mut untold = Vec::new();
         for job in model.jobs.keys() {
             let Some(silent_after) = hook_silence(model, job).flatten() else { continue };
-            let is_told = |since: &Timestamp| self.reported.contains(&(job.clone(), *since + silent_after));
+            let is_told = |since: &Timestamp| {
+                let due = *since + silent_after;
+                self.reported.contains(&(job.clone(), due)) || is_open_at(model, job, due)
+            };
             let is_over = |since: &Timestamp| *since + silent_after <= now;
             let holds = match self.present.get(job).or(self.latest.get(job)) {
                 Some(last) => !is_over(last) || is_told(last),

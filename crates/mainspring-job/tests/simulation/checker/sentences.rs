@@ -104,13 +104,17 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ),
     ("While a notification waits, no second one of its kind is made.", &["notifications::check"]),
     (
+        "Of pings and mails of output 100 of a job may wait; the log names those that are left out.",
+        &["rules/hooks::what_waits_of_a_job_has_a_bound_and_of_what_is_for_people_one_waits"],
+    ),
+    (
         "A target gets at most ten notifications in a minute, and then one that says that there are more.",
         &[
             "notifications::check",
             "rules/hooks::of_a_storm_ten_are_told_one_by_one_and_one_says_that_there_are_more",
         ],
     ),
-    ("While everything is paused, notifications wait like all other runs.", &["rest::check_pauses"]),
+    ("A pause of everything holds notifications too.", &["rest::check_pauses"]),
 ];
 
 /// A row's first and last cell.
