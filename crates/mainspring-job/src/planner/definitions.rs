@@ -62,11 +62,16 @@ impl Planner {
         let mut applied = ApplyReport::default();
         let barred = self.unfollowable(&source, &jobs, prune);
         let mut seen = BTreeSet::new();
+        let mut may_make_room = true;
         for mut job in jobs {
             job.source.clone_from(&source);
             let name = job.name.clone();
             let is_new = seen.insert(name.clone());
-            let is_full = !self.jobs.is_known(&name) && self.limits.max_jobs <= self.jobs.len();
+            let mut is_full = !self.jobs.is_known(&name) && self.limits.max_jobs <= self.jobs.len();
+            if is_full && may_make_room {
+                may_make_room = self.make_room(now);
+                is_full = !may_make_room;
+            }
             let is_of_another = self.jobs.source(&name).is_some_and(|holder| holder != source);
             let is_barred = is_full || barred.contains(&name);
             if !is_new || is_barred || is_of_another {
@@ -135,6 +140,24 @@ impl Planner {
             }
             self.promote(&name);
         }
+    }
+
+    /// Forgets a tenth of all names, of those that have no definition and no open run: those of removed jobs
+    /// first. So no source fills the names by jobs that come and go. Returns whether there is room.
+    fn make_room(&mut self, now: Timestamp) -> bool {
+        let excess = self.jobs.len().saturating_sub(self.limits.max_jobs);
+        let wanted = excess + (self.limits.max_jobs / 10).max(1);
+        let mut names = self.jobs.leftovers();
+        names.retain(|name| self.runs.of(name).next().is_none());
+        names.truncate(wanted);
+        for name in &names {
+            if self.jobs.absence(name).is_some() {
+                self.forget(now, name);
+                self.ledger.end_unit();
+            }
+            self.jobs.drop_name(name);
+        }
+        self.jobs.len() < self.limits.max_jobs
     }
 
     /// A job is not absent any more: what waited waits for its own time.

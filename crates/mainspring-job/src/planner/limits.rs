@@ -22,7 +22,8 @@ pub struct Limits {
     /// Open runs in all, about a kilobyte each. What comes due beyond it stays in the store, or unplanned,
     /// until there is room; a backfill or a run by hand is refused.
     pub max_open: usize,
-    /// Names of jobs that are known; those of removed jobs count. A definition beyond it is refused.
+    /// Names of jobs that are known; those of removed jobs count, and make room for others. A definition
+    /// beyond it is refused.
     pub max_jobs: usize,
     /// Ids of one-shot jobs in memory, 48 bytes each; all else of them is in the store only.
     pub max_lookahead: usize,

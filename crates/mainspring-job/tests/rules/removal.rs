@@ -29,6 +29,43 @@ fn a_purge_drops_the_ended_runs_in_portions_and_refuses_open_ones() {
 }
 
 #[test]
+fn jobs_that_come_and_go_leave_room_for_others() {
+    let mut limits = Limits::default();
+    limits.max_jobs = 5;
+    let mut shell =
+        Shell::with("2026-01-01T00:00:00Z", vec![job("root", "@every 1h", "")], Vec::new(), limits);
+    let of_user = |shell: &mut Shell, names: [&str; 2]| {
+        let jobs = names.map(|text| job(text, "* * * * *", "")).to_vec();
+        let definitions = Definitions::new("user", jobs).with_prune(Prune::Remove);
+        let Reply::Applied(applied) = shell.command(Command::Apply(definitions)) else {
+            panic!("definitions are applied")
+        };
+        shell.now += SignedDuration::from_secs(90);
+        let until = shell.now.to_string();
+        shell.live(&until);
+        shell.planner.check();
+        applied.refused.len()
+    };
+    assert_eq!(of_user(&mut shell, ["a", "b"]), 0);
+    assert_eq!(shell.started_names(), "a b");
+    assert_eq!(of_user(&mut shell, ["c", "d"]), 0);
+    assert_eq!(of_user(&mut shell, ["e", "f"]), 2, "of those before a run is open");
+    (0..shell.started.len()).for_each(|index| shell.end(index, Outcome::Succeeded));
+    for round in 0..9 {
+        let names = [format!("e{round}"), format!("f{round}")];
+        assert_eq!(of_user(&mut shell, [&names[0], &names[1]]), 0, "{round}");
+        (0..shell.started.len()).for_each(|index| shell.end(index, Outcome::Succeeded));
+    }
+    assert_eq!(shell.planner.jobs_after(None).count(), 3);
+    // One that was forgotten comes back as a new job, and nothing of it fires again.
+    let runs = shell.runs("a").len();
+    assert_eq!(of_user(&mut shell, ["a", "b"]), 0);
+    assert_eq!(shell.runs("a").len(), runs + 1);
+    shell.boot();
+    assert_eq!(of_user(&mut shell, ["x", "y"]), 0, "after a restart, which reads all names");
+}
+
+#[test]
 fn what_waits_is_cancelled_also_where_the_job_was_paused() {
     let cases = ["overlap=queue-all", "overlap=queue-all jitter=50s", "retry=9,backoff=1h overlap=skip"];
     for policies in cases {
