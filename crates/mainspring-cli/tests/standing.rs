@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 
 use crate::cluster::{Member, prepared};
 use crate::database::Database;
-use crate::program::Running;
+use crate::program::{Running, mainspring};
 use crate::site::Site;
 use crate::test_server::{IDLE, TestServer, folder, write};
 
@@ -120,6 +120,35 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     let metrics = site.get("/metrics", &token);
     assert_eq!(metrics.status, 200, "{metrics:?}");
     site.stop();
+    drop(database);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn clients_that_wait_at_a_standby_leave_room_for_those_that_look() {
+    let held = |_: &Path| {
+        "[jobs.held]\nevery = \"24h\"\ncwd = \"/\"\nshell = \"sleep 600\"\noverlap = \"allow\"\n".to_owned()
+    };
+    let Some(Pair { folder, mut owner, site, database }) = Pair::with("standing-crowd", held) else { return };
+    let standby = &site.served;
+    std::thread::scope(|scope| {
+        let data = standby.data();
+        let wait = move || mainspring(&["run", "held", "--wait", "--data", &data]).code;
+        let waiting: Vec<_> = (0..8).map(|_| scope.spawn(wait.clone())).collect();
+        for _ in 0..8 {
+            owner.running.wait_for(&["held@", "start"]);
+        }
+        assert_eq!(standby.ask(&["health"]).code, 0);
+        assert!(standby.ask(&["list"]).stdout.contains("held"));
+        let refused = standby.ask(&["pause", "held"]);
+        assert_eq!(refused.code, 75, "{}", refused.stderr);
+        let why = "8 clients of this server ask the planner";
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+        owner.says(&["cancel", "held"], 0, "");
+        assert!(waiting.into_iter().all(|waiting| waiting.join().unwrap() != 0));
+    });
+    site.stop();
+    assert_eq!(owner.running.stop().0.code(), Some(0));
     drop(database);
     let _ = fs::remove_dir_all(&folder);
 }

@@ -5,8 +5,9 @@
 //!                                      └─ the others: its inbox ─▶ the planner ─────┘
 //! ```
 //!
-//! Cost: a thread and a session of the database for each client; a thread for each connection of the
-//! listener, and a session while something is asked over it, or a page is open; what `Tables` cost.
+//! Cost: a thread for each client, and a session of the database for each that asks the planner; a thread for
+//! each connection of the listener, and a session while something is asked over it, or a page is open; what
+//! `Tables` cost.
 //!
 //! Does not know what has several answers, such as the output of a run: `streaming_requests` does.
 
@@ -43,8 +44,14 @@ const _: () =
 /// How long a client of a standby may be silent.
 const CLIENT_WAIT: Duration = Duration::from_secs(30);
 
-/// How many clients a standby serves at once: each has a session of the database meanwhile.
-const MAX_CLIENTS: usize = 8;
+/// How many clients a standby serves at once: as many as a planner.
+const MAX_CLIENTS: usize = 64;
+
+/// How many of them ask the planner: each has a session of the database from then on, of which a database has
+/// a hundred for all. What only looks has none.
+const MAX_CLIENT_SESSIONS: usize = 8;
+
+const _: () = assert!(MAX_CLIENT_SESSIONS < MAX_CLIENTS, "clients that wait leave room for those that look");
 
 /// Whom a server that stands by asks for its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +128,8 @@ struct Question<'q> {
 #[derive(Debug)]
 pub struct RequestProxy {
     standing: Arc<StandbyState>,
-    /// A session while something is asked.
-    inbox: Option<Inbox>,
+    /// A session while something is asked, with its slot.
+    inbox: Option<(Inbox, Option<Slot>)>,
     /// Whether the listener of this server asks, which reads what runs wrote in the folder of this server.
     is_listener: bool,
     /// A session while a page is open.
@@ -140,7 +147,7 @@ impl RequestProxy {
     /// Serves a client on a thread of its own. One that is silent for too long is left.
     pub fn serve_client(mut self, client: LocalStream) {
         // A client too many is hung up on.
-        let Some(slot) = ClientSlot::take() else { return };
+        let Some(slot) = Slot::take(&CLIENT_COUNT, MAX_CLIENTS) else { return };
         let serve = move || {
             // A client that has gone is told nothing.
             let _ = self.answer_client(&client);
@@ -267,15 +274,26 @@ impl RequestProxy {
         give(serde_json::from_str(&ask(line, &wire.request)).unwrap_or_else(broken))
     }
 
+    /// A session for questions to the owner. The listener limits by itself what is asked over it.
+    fn session(&self) -> Result<(Inbox, Option<Slot>), StoreError> {
+        let full =
+            || StoreError::Busy(format!("{MAX_CLIENT_SESSIONS} clients of this server ask the planner"));
+        let slot = match self.is_listener {
+            true => None,
+            false => Some(Slot::take(&SESSION_COUNT, MAX_CLIENT_SESSIONS).ok_or_else(full)?),
+        };
+        Ok((Inbox::of_asker(&self.standing.location)?, slot))
+    }
+
     /// What the database says, or the owner replies.
     fn reply_to(&mut self, question: &Question<'_>) -> String {
         let Question { line, request, actor, reason } = *question;
         if request.looks() {
             return self.standing.tables.reply(request);
         }
-        let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.standing.location), Ok);
-        let left = inbox.and_then(|inbox| {
-            let inbox = self.inbox.insert(inbox);
+        let session = self.inbox.take().map_or_else(|| self.session(), Ok);
+        let left = session.and_then(|session| {
+            let (inbox, _) = self.inbox.insert(session);
             Ok((inbox.ask(line, actor)?, inbox))
         });
         let reply = match left {
@@ -294,22 +312,24 @@ impl RequestProxy {
     }
 }
 
-/// How many clients have a slot.
+/// How many clients have a slot, and how many of them one for a session.
 static CLIENT_COUNT: AtomicUsize = AtomicUsize::new(0);
+static SESSION_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// One of the slots for clients, which is free again however the thread ends that has it.
-struct ClientSlot;
+/// One of the slots that a count has, which is free again however the thread ends that has it.
+#[derive(Debug)]
+struct Slot(&'static AtomicUsize);
 
-impl ClientSlot {
-    fn take() -> Option<ClientSlot> {
-        let slot = |count| (count < MAX_CLIENTS).then_some(count + 1);
-        CLIENT_COUNT.fetch_update(Ordering::SeqCst, Ordering::SeqCst, slot).ok().map(|_| ClientSlot)
+impl Slot {
+    fn take(count: &'static AtomicUsize, most: usize) -> Option<Slot> {
+        let next = |count| (count < most).then_some(count + 1);
+        count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next).ok().map(|_| Slot(count))
     }
 }
 
-impl Drop for ClientSlot {
+impl Drop for Slot {
     fn drop(&mut self) {
-        let count = CLIENT_COUNT.fetch_sub(1, Ordering::SeqCst);
+        let count = self.0.fetch_sub(1, Ordering::SeqCst);
         debug_assert_ne!(count, 0, "a slot was taken");
     }
 }
@@ -331,11 +351,12 @@ mod tests {
 
     #[test]
     fn a_slot_is_free_again_after_a_panic_and_there_are_no_more_than_there_are() {
-        let slots: Vec<ClientSlot> = std::iter::from_fn(ClientSlot::take).collect();
-        assert_eq!(slots.len(), MAX_CLIENTS);
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let slots: Vec<Slot> = std::iter::from_fn(|| Slot::take(&COUNT, 3)).collect();
+        assert_eq!(slots.len(), 3);
         drop(slots);
-        for _ in 0..=MAX_CLIENTS {
-            let slot = ClientSlot::take().expect("the one before was given back");
+        for _ in 0..=3 {
+            let slot = Slot::take(&COUNT, 3).expect("the one before was given back");
             let serve = move || {
                 let _slot = slot;
                 panic!("on purpose");
