@@ -171,7 +171,7 @@ impl Candidate {
             let opened = PostgresStore::open_with_lease(&self.location, self.identity.clone(), PLANNER_LEASE);
             // Whatever a database says while it comes back.
             opened.map_err(|error| {
-                if matches!(error, StoreError::Io(_)) { StoreError::Busy(error.to_string()) } else { error }
+                if let StoreError::Io(why) = error { StoreError::Busy(why.to_string()) } else { error }
             })
         };
         let acquired = self.lease_cache.refusal().map_or(Ok(()), Err);

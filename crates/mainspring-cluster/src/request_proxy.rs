@@ -31,6 +31,7 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
     ChangesWire, IdentifiedRequest, IdentifiedResponse, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
 };
+use mainspring_server::server::MAX_CONNECTIONS;
 use mainspring_server::server::login_codes::LoginCodes;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
@@ -44,14 +45,11 @@ const _: () =
 /// How long a client of a standby may be silent.
 const CLIENT_WAIT: Duration = Duration::from_secs(30);
 
-/// How many clients a standby serves at once: as many as a planner.
-const MAX_CLIENTS: usize = 64;
-
-/// How many of them ask the planner: each has a session of the database from then on, of which a database has
-/// a hundred for all. What only looks has none.
+/// How many clients of a standby ask the planner at once: each has a session of the database, of which there
+/// are a hundred by default. What only looks has none.
 const MAX_CLIENT_SESSIONS: usize = 8;
 
-const _: () = assert!(MAX_CLIENT_SESSIONS < MAX_CLIENTS, "clients that wait leave room for those that look");
+const _: () = assert!(MAX_CLIENT_SESSIONS < MAX_CONNECTIONS, "others look beside those that wait");
 
 /// Whom a server that stands by asks for its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +145,7 @@ impl RequestProxy {
     /// Serves a client on a thread of its own. One that is silent for too long is left.
     pub fn serve_client(mut self, client: LocalStream) {
         // A client too many is hung up on.
-        let Some(slot) = Slot::take(&CLIENT_COUNT, MAX_CLIENTS) else { return };
+        let Some(slot) = Slot::take(&CLIENT_COUNT, MAX_CONNECTIONS) else { return };
         let serve = move || {
             // A client that has gone is told nothing.
             let _ = self.answer_client(&client);

@@ -117,6 +117,7 @@ use lease_state::LeaseState;
 use listener::ListenerState;
 use owner::Owner;
 use parser::Parser;
+pub use peers::MAX_CONNECTIONS;
 use phase::Phase;
 pub use phase::Stopping;
 use planner_status::KeptStatus;

@@ -11,8 +11,8 @@
 use mainspring_job::StoreError;
 use rusqlite::{ErrorCode, ffi};
 
-/// Why the store is busy, in words.
-pub(super) const LOCKED: &str = "another program has locked it";
+/// Why the store is busy.
+const LOCKED: &str = "another program has locked it";
 
 /// What an error means for the owner.
 pub(super) fn mapped(error: rusqlite::Error) -> StoreError {

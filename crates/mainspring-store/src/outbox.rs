@@ -29,7 +29,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::connection::connected;
-use super::fault::{LOCKED, mapped};
+use super::fault::mapped;
 use mainspring_host::sys::file_id;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS mainspring_outbox (number INTEGER PRIMARY KEY, folder TEXT, \
@@ -95,7 +95,7 @@ impl Outbox {
         let file = id(&real).map_err(io_failed)?;
         let connection = connected(&real, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         if id(&real).map_err(io_failed)? != file {
-            return Err(StoreError::Busy(LOCKED.to_owned()));
+            return Err(StoreError::Busy("another file took its place".to_owned()));
         }
         let outbox = Outbox { path: path.to_owned(), connection, file, version: None };
         outbox.make_table()?;

@@ -157,4 +157,11 @@ mod tests {
         assert_eq!(overlap(true, "overlap=skip"), Overlap::Skip);
         assert_eq!(overlap(false, "name=a"), Overlap::Skip);
     }
+
+    #[test]
+    fn a_user_has_a_tenth_of_what_a_planner_has_for_all() {
+        let limits = mainspring_job::Limits::default();
+        assert_eq!(usize::try_from(MAX_USER_OPEN).unwrap() * 10, limits.max_open);
+        assert_eq!(MAX_USER_ENTRIES * 10, limits.max_jobs);
+    }
 }

@@ -21,7 +21,7 @@
 //! O(groups), and a clock that is set back O(starts); O(log n) for each run of a group that opens or is over.
 //! Memory: 12 bytes for each start that a rate allows.
 //!
-//! Does not know which runs there are: it is told when one starts.
+//! Does not know which runs there are: it is told when one opens, starts and is over.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

@@ -66,16 +66,15 @@ pub(super) fn of(note: &Note, now: Timestamp) -> Line<'_> {
         }
         Note::PauseOver(job) => of_job(job, Level::Notice, "continues: its pause is over"),
         Note::AllPauseOver => Line::note(now, "everything continues: the pause is over"),
-        Note::BehindWatermark { job, watermark: end } => {
-            let text = format!("rests until {end}: the clock stands before what is planned already");
+        Note::BehindWatermark { job, watermark } => {
+            let text = format!("rests until {watermark}: the clock stands before what is planned already");
             of_job(job, Level::Warning, &text)
         }
         Note::FollowsNothing { job, of } => {
             of_job(job, Level::Warning, &format!("follows `{of}`, and there is no job of that name"))
         }
         Note::LeftOut { key, event } => {
-            let text = format!("no notification that it has {event}: too many of its job wait already");
-            of_run(key, Level::Warning, text)
+            of_run(key, Level::Warning, format!("no notification that it {event}: too many of its job wait"))
         }
         Note::Returned(job) => of_job(job, Level::Notice, RETURNED),
         Note::Purged(job) => of_job(job, Level::Notice, "runs of its history were dropped on request"),

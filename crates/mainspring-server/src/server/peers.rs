@@ -30,7 +30,7 @@ use mainspring_host::net::{AsFd, AsRawFd, BorrowedFd, LocalListener, LocalStream
 use mainspring_host::socket::{StaleSocket, file_id, listen};
 
 /// The most connections at one time: people and a few programs.
-pub(super) const MAX_CONNECTIONS: usize = 64;
+pub const MAX_CONNECTIONS: usize = 64;
 
 /// The most of them that wait for the ends of runs or follow output. The rest is for clients that cancel one.
 pub(super) const MAX_WAITING: usize = 48;

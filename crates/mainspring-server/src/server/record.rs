@@ -20,7 +20,7 @@ use mainspring_job::{Output, StoreError};
 
 use super::boot::Keeping;
 use super::owner::News;
-use super::writer::LATE;
+use super::writer::{FULL, LATE};
 use super::zone_watch::ZoneWatch;
 use super::{Server, polling};
 use crate::error::Error;
@@ -200,13 +200,9 @@ impl Server {
 
     /// Gives the lease up. Returns why that could not be recorded, if it could not.
     pub(super) fn release_store(&mut self) -> Result<Option<String>, Error> {
-        const FULL: &str = "the disk is full";
-        let mut busy = self.owner.writer().busy().unwrap_or("the store does not answer").to_owned();
-        if self.owner.writer().is_full() {
-            return Ok(Some(FULL.to_owned()));
-        }
-        if !self.owner.writer().is_idle() {
-            return Ok(Some(busy));
+        let mut why = self.owner.writer().why_late().to_owned();
+        if self.owner.writer().is_full() || !self.owner.writer().is_idle() {
+            return Ok(Some(why));
         }
         let began = Moment::now();
         self.owner.writer().release();
@@ -220,14 +216,14 @@ impl Server {
                 Some(Err(StoreError::Fenced)) if self.owner.lease().lasts.is_some() => return Ok(None),
                 Some(Err(StoreError::Full(_))) => return Ok(Some(FULL.to_owned())),
                 Some(Err(error @ (StoreError::Busy(_) | StoreError::Unknown))) => {
-                    busy = error.to_string();
+                    why = error.to_string();
                     self.owner.writer().release();
                 }
                 Some(Err(error)) => return Err(Error::Store(error)),
                 None => {}
             }
             if rest.is_zero() || 0 < self.signals.stop_requests() {
-                return Ok(Some(busy));
+                return Ok(Some(why));
             }
             let readable: Vec<BorrowedFd<'_>> =
                 self.signals.fds().into_iter().chain(self.owner.fds()).collect();

@@ -120,8 +120,8 @@ pub(super) struct StoreThread {
     batches: VecDeque<Batch>,
     /// The store was too full for the first, and the loop has not said that there is room.
     is_full: bool,
-    /// The loop knows that the first waits.
-    is_said_busy: bool,
+    /// Why the first waits, as the loop knows it.
+    busy: Option<String>,
     /// A batch was written after the last order.
     has_written: bool,
     /// What the planner says of itself, and of the places of definitions, until the store has it.
@@ -130,9 +130,8 @@ pub(super) struct StoreThread {
 
 impl StoreThread {
     pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: ReportSender) -> StoreThread {
-        let (batches, unkept_status) = (VecDeque::new(), None);
-        let (is_full, is_said_busy, has_written) = (false, false, false);
-        StoreThread { store, lease, tell, batches, is_full, is_said_busy, has_written, unkept_status }
+        let (batches, busy, unkept_status) = (VecDeque::new(), None, None);
+        StoreThread { store, lease, tell, batches, is_full: false, busy, has_written: false, unkept_status }
     }
 
     /// Does what it is told, until the loop has ended or the store fails, which is the last report.
@@ -145,7 +144,7 @@ impl StoreThread {
     fn obey(&mut self, orders: &Receiver<Order>) -> Result<(), StoreError> {
         loop {
             let can_write = !self.batches.is_empty() && !self.is_full;
-            let order = match (can_write, self.is_said_busy) {
+            let order = match (can_write, self.busy.is_some()) {
                 (false, _) => self.next_order(orders),
                 (true, false) => orders.recv_timeout(Duration::ZERO),
                 (true, true) => orders.recv_timeout(TRY_WAIT),
@@ -235,13 +234,14 @@ impl StoreThread {
             Ok(report) => {
                 self.batches.pop_front();
                 self.has_written = true;
-                self.is_said_busy = false;
+                self.busy = None;
                 self.tell.say(report);
             }
             Err(error @ (StoreError::Busy(_) | StoreError::Unknown)) => {
-                if !self.is_said_busy {
-                    self.is_said_busy = true;
-                    self.tell.say(Report::Busy(error.to_string()));
+                // A connection that is lost is refused next, which says more.
+                let why = error.to_string();
+                if self.busy.replace(why.clone()).as_ref() != Some(&why) {
+                    self.tell.say(Report::Busy(why));
                 }
             }
             Err(StoreError::Full(_)) => {

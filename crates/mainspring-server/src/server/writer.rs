@@ -56,6 +56,9 @@ const ROOM_WAIT: Duration = Duration::from_secs(1);
 /// After this time a commit is late, and people are told.
 pub(super) const LATE: Duration = Duration::from_secs(1);
 
+/// Why nothing is written to a disk without room.
+pub(super) const FULL: &str = "the disk is full";
+
 /// Why the first batch is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Delay {
@@ -307,9 +310,13 @@ impl Writer {
         Some(trouble.unwrap_or_else(|| "the store answers again: all continues".to_owned()))
     }
 
-    /// Why the store takes nothing, in its words, if it has said so.
-    pub(super) fn busy(&self) -> Option<&str> {
-        if let Delay::Busy(why) = &self.delay { Some(why) } else { None }
+    /// Why what was given is not on disk, as far as the store has said.
+    pub(super) fn why_late(&self) -> &str {
+        match &self.delay {
+            Delay::Busy(why) => why,
+            Delay::Full => FULL,
+            Delay::None => "the store does not answer",
+        }
     }
 
     /// What the server waits for, for people.
