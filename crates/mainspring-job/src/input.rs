@@ -85,13 +85,6 @@ pub enum Input {
         /// How long everything is paused, if it is.
         paused: Option<PauseTerms>,
     },
-    /// When a run of a job last succeeded, before [`Input::Begin`]: for those whose hooks tell of silence.
-    LastSuccess {
-        /// Which job.
-        job: JobName,
-        /// The end of that run.
-        at: Timestamp,
-    },
     /// Something happens to a worker. Those that are there are told before [`Input::Begin`]: what runs at
     /// them continues.
     Worker(WorkerEvent),

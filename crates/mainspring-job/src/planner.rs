@@ -72,7 +72,6 @@ mod rest;
 mod restoration;
 mod run_slots;
 mod schedule_queue;
-mod silences;
 mod start;
 mod tick;
 mod unserved;
@@ -106,7 +105,6 @@ use open_runs::OpenRuns;
 use pruning::Pruning;
 use quarantine::Quarantine;
 use schedule_queue::ScheduleQueue;
-use silences::Silences;
 
 pub use admission_queue::Load;
 pub use command::MAX_WAITING_REQUESTS;
@@ -154,7 +152,6 @@ pub struct Planner {
     runs: OpenRuns,
     lookahead: Lookahead,
     followers: Followers,
-    silences: Silences,
     notification_counts: NotificationCounts,
     quarantine: Quarantine,
     pruning: Pruning,
@@ -176,7 +173,6 @@ impl Planner {
             runs: OpenRuns::default(),
             lookahead: Lookahead::default(),
             followers: Followers::default(),
-            silences: Silences::default(),
             notification_counts: NotificationCounts::default(),
             quarantine: Quarantine::default(),
             pruning: Pruning::new(limits.once_retention),
@@ -246,7 +242,6 @@ impl Planner {
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
             Input::Restore { jobs, former, runs, paused } => self.restore(now, jobs, former, runs, paused),
-            Input::LastSuccess { job, at } => self.silences.hear(&job, at),
             Input::Worker(event) => self.worker(now, event),
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
@@ -342,7 +337,6 @@ impl Planner {
     /// When it is not.
     pub fn check(&self) {
         self.jobs.check(&self.schedule_queue);
-        self.silences.check(&self.schedule_queue);
         self.runs.check(&self.schedule_queue, |job| self.jobs.rest(job));
         self.quarantine.check(|key| self.run(key));
     }

@@ -156,6 +156,7 @@ impl Planner {
                 self.ledger.end_unit();
             }
             self.jobs.drop_name(name);
+            self.pruning.drop_name(name);
         }
         self.jobs.len() < self.limits.max_jobs
     }
@@ -224,7 +225,7 @@ impl Planner {
         if let Some(job) = self.jobs.definition(name).or_else(|| self.jobs.former(name)) {
             self.followers.remove(job);
         }
-        self.silences.expect(now, name, None, &mut self.schedule_queue);
+        self.jobs.expect_silence(now, name, None, &mut self.schedule_queue);
     }
 
     /// The timetable of a job ends: what it has named up to now is planned where that can be, and else

@@ -139,6 +139,7 @@ impl Planner {
         });
         if is_removed {
             self.note_failure(&live.run, state);
+            self.jobs.note_result(&live.run.key.job, state, at);
             // Nothing can be asked for in its name any more, not even another try.
             self.follow(now, &live.run.key, live.run.cause, state);
             return self.pruning.count_ended(&live.run.key.job);

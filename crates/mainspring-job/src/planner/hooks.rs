@@ -41,13 +41,16 @@ impl Planner {
     /// A run has ended for good. `before` is how many had failed in a row until then.
     pub(super) fn tell_of_end(&mut self, now: Timestamp, run: &Run, state: RunState, before: u32) {
         let name = &run.key.job;
-        let Some(hooks) = self.hooks(name).filter(|_| run.cause != Cause::Once) else { return };
+        if run.cause == Cause::Once {
+            return;
+        }
+        let had_failed = self.jobs.note_result(name, state, run.ended.unwrap_or(now));
+        let Some(hooks) = self.hooks(name) else { return };
         let mark = self.jobs.mark(name);
         let failures = mark.map_or(0, |mark| mark.failures);
         let pauses = before < failures && mark.is_some_and(|mark| mark.pause == Some(Pause::Failures));
         let has_succeeded = state == RunState::Succeeded;
         if has_succeeded {
-            self.silences.hear(name, now);
             self.expect_silence(now, name);
         }
         let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
@@ -56,7 +59,7 @@ impl Planner {
         let kinds = [
             (NoticeKind::Ended, has_succeeded || has_failed),
             (NoticeKind::Failed, has_failed && is_told),
-            (NoticeKind::Recovered, has_succeeded && 0 < before),
+            (NoticeKind::Recovered, has_succeeded && (had_failed || 0 < before)),
         ];
         for (kind, _) in kinds.into_iter().filter(|(_, happens)| *happens) {
             let mut notice = Notice::new(name.clone(), kind, now);
@@ -114,14 +117,14 @@ impl Planner {
     pub(super) fn expect_silence(&mut self, now: Timestamp, name: &JobName) {
         let most = self.hooks(name).and_then(|hooks| hooks.hook().silent_after());
         if self.activity.is_planning() {
-            self.silences.expect(now, name, most, &mut self.schedule_queue);
+            self.jobs.expect_silence(now, name, most, &mut self.schedule_queue);
         }
     }
 
     /// No run of a job has succeeded for too long.
     pub(super) fn silence_due(&mut self, now: Timestamp, name: &JobName) {
-        self.silences.end(name);
-        let (Some(hooks), Some(since)) = (self.hooks(name), self.silences.since(name)) else { return };
+        self.jobs.end_silence(name);
+        let (Some(hooks), Some(since)) = (self.hooks(name), self.jobs.silent_since(name)) else { return };
         let Some(silent_after) = hooks.hook().silent_after() else { return };
         let mut notice = Notice::new(name.clone(), NoticeKind::Silent, now);
         notice.failures = self.jobs.mark(name).map_or(0, |mark| mark.failures);

@@ -21,6 +21,7 @@
 
 mod crowd;
 mod leftovers;
+mod results;
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, VecDeque};
@@ -78,11 +79,28 @@ struct TrackedJob {
     /// Its entry in the schedule queue.
     next: Option<Entry>,
     is_crowded: bool,
+    /// The last of its runs that succeeded or failed has failed; also one that [`Mark::failures`] leaves out.
+    has_failed: bool,
+    /// When a run last succeeded; where none has, from when on its silence is reported.
+    silent_since: Option<Timestamp>,
+    /// The entry in the schedule queue of the moment at which it is silent for too long.
+    silence: Option<Entry>,
 }
 
 impl TrackedJob {
     fn new(mark: Mark, source: Option<String>) -> TrackedJob {
-        TrackedJob { job: None, source, former: None, absence: None, mark, next: None, is_crowded: false }
+        TrackedJob {
+            job: None,
+            source,
+            former: None,
+            absence: None,
+            mark,
+            next: None,
+            is_crowded: false,
+            has_failed: false,
+            silent_since: None,
+            silence: None,
+        }
     }
 
     /// Its pause for failures or crashes; also one that did not begin because a person's pause without an end
@@ -224,6 +242,10 @@ impl Jobs {
                 "{name} is absent and has a source"
             );
             assert!(!tracked.is_crowded || self.crowded.contains(name), "{name} is in line for room");
+            if let Some(entry) = tracked.silence {
+                assert!(schedule.holds(entry), "the silence of {name} is in the schedule");
+                assert!(tracked.silent_since.is_some(), "the silence of {name} began at a time");
+            }
             let Some(entry) = tracked.next else { continue };
             assert!(schedule.holds(entry), "{name} is in the schedule where it says");
             let is_absent = tracked.absence.is_some();
@@ -238,9 +260,11 @@ impl Jobs {
 impl Jobs {
     /// Takes in what the store holds of a job.
     pub(super) fn restore(&mut self, record: JobRecord) {
-        let JobRecord { mark, source, absence, .. } = record;
+        let JobRecord { mark, source, absence, last, last_success, .. } = record;
+        let has_failed = last.is_some_and(|last| last.state.is_failure() && last_success < Some(last.ended));
         let name = mark.job.clone();
-        self.known.insert(name, TrackedJob { absence, ..TrackedJob::new(mark, source) });
+        let tracked = TrackedJob::new(mark, source);
+        self.known.insert(name, TrackedJob { absence, has_failed, silent_since: last_success, ..tracked });
     }
 
     /// Takes in what a job was, if its timetable is still that.
@@ -275,6 +299,7 @@ impl Jobs {
             // stays.
             (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
             (tracked.mark.pause, tracked.mark.pause_terms) = (None, record::PauseTerms::default());
+            tracked.has_failed = false;
         }
         let is_other = tracked.mark.timetable != timetable;
         if is_other {
@@ -359,16 +384,6 @@ impl Jobs {
         true
     }
 
-    /// So many runs failed in a row, and the job is paused for it or not.
-    pub(super) fn judge(&mut self, name: &JobName, failures: u32, pause: Option<Pause>) {
-        if let Some(mark) = self.mark_mut(name) {
-            mark.failures = failures;
-            if pause.is_some() {
-                (mark.pause, mark.pause_terms) = (pause, record::PauseTerms::default());
-            }
-        }
-    }
-
     /// A person pauses a job that was not removed. Tells whether there is one.
     pub(super) fn pause(&mut self, name: &JobName, terms: record::PauseTerms) -> bool {
         let tracked = self.known.get_mut(name).filter(|tracked| tracked.source.is_some());
@@ -403,12 +418,6 @@ impl Jobs {
         let until = mark.pause_terms.until.filter(|until| *until <= now)?;
         (mark.pause, mark.pause_terms) = (None, record::PauseTerms::default());
         Some(until)
-    }
-
-    /// The server died so many times in a row in runs of a job. Tells whether that is news.
-    pub(super) fn set_crashes(&mut self, name: &JobName, crashes: u32) -> bool {
-        let Some(mark) = self.mark_mut(name) else { return false };
-        std::mem::replace(&mut mark.crashes, crashes) != crashes
     }
 
     /// The key of a run of a job has this series: no backfill has it from now on.

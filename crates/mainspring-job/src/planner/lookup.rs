@@ -158,7 +158,7 @@ impl Planner {
     /// Since when no run of a job has succeeded, if that is longer than its definition allows.
     pub fn silent_since(&self, name: &JobName, now: Timestamp) -> Option<Timestamp> {
         let most = self.jobs.definition(name)?.hooks.as_ref()?.hook().silent_after()?;
-        let since = self.silences.since(name)?;
+        let since = self.jobs.silent_since(name)?;
         since.checked_add(most).is_ok_and(|end| end <= now).then_some(since)
     }
 

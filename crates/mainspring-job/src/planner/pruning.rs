@@ -96,6 +96,11 @@ impl Pruning {
         }
     }
 
+    /// A name is not known any more.
+    pub(super) fn drop_name(&mut self, job: &JobName) {
+        self.jobs.remove(job);
+    }
+
     /// A row of the history has ended. A name that is no job's is that of a one-shot job.
     pub(super) fn count_ended(&mut self, name: &JobName) {
         let (whose, history, every) = match self.jobs.get_mut(name) {

@@ -55,6 +55,14 @@ fn fail(shell: &mut Shell) -> Vec<String> {
     of_failure
 }
 
+/// The newest run of `j` succeeds. Returns what was submitted by that.
+fn succeed(shell: &mut Shell) -> Vec<String> {
+    notices(shell);
+    let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
+    shell.end(last, Outcome::Succeeded);
+    notices(shell)
+}
+
 /// What was submitted since the last time, as its action says.
 fn notices(shell: &mut Shell) -> Vec<String> {
     let submitted = shell.operations.drain(..).filter_map(|operation| match operation {
@@ -80,10 +88,7 @@ fn what_happens_is_told_in_the_batch_that_records_it() {
         assert_eq!(fail(&mut shell).len(), expected, "{minute}");
     }
     shell.live("2026-01-01T01:40:00Z");
-    notices(&mut shell);
-    let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
-    shell.end(last, Outcome::Succeeded);
-    assert_eq!(notices(&mut shell), ["ended j 1", "recovered j 1"]);
+    assert_eq!(succeed(&mut shell), ["ended j 1", "recovered j 1"]);
 }
 
 #[test]
@@ -92,6 +97,27 @@ fn the_failure_that_pauses_a_job_is_told() {
     for (minute, expected) in [(0, 2), (10, 2), (20, 2)] {
         shell.live(&format!("2026-01-01T01:{minute:02}:00Z"));
         assert_eq!(fail(&mut shell).len(), expected, "{minute}");
+    }
+    shell.command(Command::Resume(Scope::Job(name("j"))));
+    shell.live("2026-01-01T01:30:00Z");
+    assert_eq!(succeed(&mut shell), ["ended j 1", "recovered j 1"], "a resume is no success");
+}
+
+#[test]
+fn a_success_after_a_run_that_the_server_died_in_is_told_also_by_the_next_server() {
+    for restart_count in [1, 2] {
+        let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "*/10 * * * *", "")]);
+        shell.live("2026-01-01T01:00:00Z");
+        notices(&mut shell);
+        for _ in 0..restart_count {
+            shell.boot();
+        }
+        assert_eq!(notices(&mut shell), ["ended j 1", "failed j 1"]);
+        shell.live("2026-01-01T01:10:00Z");
+        assert_eq!(succeed(&mut shell), ["ended j 1", "recovered j 1"], "{restart_count} restarts");
+        shell.boot();
+        shell.live("2026-01-01T01:20:00Z");
+        assert_eq!(succeed(&mut shell), ["ended j 1"]);
     }
 }
 

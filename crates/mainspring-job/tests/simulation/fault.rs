@@ -116,6 +116,7 @@ impl Flaw {
                 Flaw::WatermarkForgotten => record.mark.watermark = now,
                 Flaw::CrashesForgotten => record.mark.crashes = 0,
                 Flaw::AbsenceForgotten => record.absence = None,
+                Flaw::SuccessForgotten => record.last_success = None,
                 Flaw::WatermarkMovedBack => record.mark.watermark -= SignedDuration::from_hours(1),
                 _ => (),
             }

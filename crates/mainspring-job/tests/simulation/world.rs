@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Action, Answer, AttemptEnd, Command, Definitions, Failure, Input, JobName, JobRecord, Lease, Limits,
-    MemoryStore, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query,
-    Reader, Reply, Run, RunKey, RunRequest, RunState, Scope, Store, StoreError, Submission, Takeover, Ticket,
-    Work, Worker, WorkerEvent, WorkerId,
+    Action, Answer, AttemptEnd, Command, Definitions, Failure, Input, JobName, Lease, Limits, MemoryStore,
+    OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query, Reader, Reply,
+    Run, RunKey, RunRequest, RunState, Scope, Store, StoreError, Submission, Takeover, Ticket, Work, Worker,
+    WorkerEvent, WorkerId,
 };
 
 use crate::simulation::event::Event;

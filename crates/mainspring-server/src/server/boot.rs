@@ -181,7 +181,7 @@ impl Server {
     }
 
     fn restore(&mut self, stored: StoreContents, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
-        let StoreContents { mut records, paused, sources, pages, successes } = stored;
+        let StoreContents { mut records, paused, sources, pages } = stored;
         self.files.is_shared = sources.is_some();
         for record in &records {
             if let (Some(at), Some(_)) = (record.last_success, &record.source) {
@@ -224,7 +224,6 @@ impl Server {
             let (jobs, former) = (Vec::new(), Vec::new());
             self.owner.tell(Input::Restore { jobs, former, runs, paused: paused.clone() });
         }
-        self.owner.tell_all(successes.into_iter().map(|(job, at)| Input::LastSuccess { job, at }).collect());
         self.apply(Definitions::new(NOTIFICATIONS, Vec::new()).with_groups(vec![hook::group()]));
         let mut names = HashSet::new();
         for definitions in sets {

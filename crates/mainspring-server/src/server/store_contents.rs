@@ -6,9 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{Absence, Job, JobName, JobRecord, MAX_PAGE, PauseTerms, Run, Store, StoreError};
+use mainspring_job::{Absence, Job, JobRecord, MAX_PAGE, PauseTerms, Run, Store, StoreError};
 
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
@@ -23,8 +22,6 @@ pub(super) struct StoreContents {
     pub(super) sources: Option<BTreeSet<String>>,
     /// The open runs.
     pub(super) pages: Vec<Vec<Run>>,
-    /// When runs of those jobs last succeeded whose silence is told.
-    pub(super) successes: Vec<(JobName, Timestamp)>,
 }
 
 impl StoreContents {
@@ -41,19 +38,11 @@ impl StoreContents {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
-                let successes = StoreContents::last_successes(&records);
-                return Ok(StoreContents { records, paused, sources, pages, successes });
+                return Ok(StoreContents { records, paused, sources, pages });
             }
             debug_assert!(last.is_none_or(|last| last < page[0].key), "each page is after the one before");
             pages.push(page);
         }
-    }
-
-    /// When the jobs last succeeded whose definition says that their silence is told. The record knows it of
-    /// runs that are not kept any more, too.
-    pub(super) fn last_successes(records: &[JobRecord]) -> Vec<(JobName, Timestamp)> {
-        let reporting = records.iter().filter(|record| record.text.contains("silent_after"));
-        reporting.filter_map(|record| Some((record.mark.job.clone(), record.last_success?))).collect()
     }
 }
 
@@ -78,19 +67,4 @@ pub(super) fn kept_job(record: &JobRecord, zone: &TimeZone) -> Option<Job> {
     };
     let placed = file?.jobs.into_iter().next()?;
     Some(placed.job).filter(|job| job.name == record.mark.job)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use mainspring_job::Mark;
-
-    #[test]
-    fn a_success_whose_run_is_not_kept_any_more_is_known() {
-        let (job, at) = (JobName::new("backup").unwrap(), Timestamp::UNIX_EPOCH);
-        let mark = Mark::new(job.clone(), at, String::new());
-        let mut record = JobRecord::new(mark, Some("jobs.toml".to_owned()));
-        (record.text, record.last_success) = ("silent_after = \"2d\"".to_owned(), Some(at));
-        assert_eq!(StoreContents::last_successes(&[record]), [(job, at)]);
-    }
 }

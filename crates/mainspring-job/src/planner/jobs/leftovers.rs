@@ -22,6 +22,9 @@ impl Jobs {
     /// Drops the mark of a removed job: if it comes back, it is new.
     pub(in super::super) fn drop_name(&mut self, name: &JobName) {
         let dropped = self.known.remove(name);
-        debug_assert!(dropped.is_none_or(|it| it.source.is_none() && it.next.is_none()), "it was removed");
+        debug_assert!(
+            dropped.is_none_or(|it| it.source.is_none() && it.next.is_none() && it.silence.is_none()),
+            "it was removed"
+        );
     }
 }

@@ -39,6 +39,9 @@ struct Reports {
     more_name: Option<String>,
     /// How many runs of a job have failed in a row.
     failures: BTreeMap<JobName, u32>,
+    /// Those whose last run that failed or succeeded has failed, counted or not, and whether that was in this
+    /// server and in this life of the job.
+    failing: BTreeMap<JobName, bool>,
     /// The last failure that is owed if the job is paused by it.
     last_failure: Option<Run>,
     /// The reports that wait.
@@ -99,6 +102,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
 impl Reports {
     fn begin(&mut self, at: Timestamp) {
         self.minute = (0, 0);
+        self.failing.values_mut().for_each(|is_sure| *is_sure = false);
         let silences = &mut self.silences;
         silences.present.clear();
         silences.latest.clone_from(&silences.recorded);
@@ -151,6 +155,11 @@ impl Reports {
             }
             Operation::Define { mark, .. } | Operation::Mark(mark) | Operation::Rewind(mark) => {
                 self.failures.insert(mark.job.clone(), mark.failures);
+                if let (Operation::Define { .. }, Some(is_sure)) =
+                    (operation, self.failing.get_mut(&mark.job))
+                {
+                    *is_sure = false;
+                }
                 let failure = self.last_failure.take().filter(|run| run.key.job == mark.job);
                 if let Some(run) = failure.filter(|_| mark.pause == Some(Pause::Failures)) {
                     self.owe(model, &run, NoticeKind::Failed, 1);
@@ -177,20 +186,29 @@ impl Reports {
             RunState::Abandoned if policies.retry.on.abandoned => before + 1,
             _ => before,
         };
+        let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
+        let failing = self.failing.get(job).copied();
+        if has_failed {
+            self.failing.insert(job.clone(), model.jobs.get(job).is_some_and(|job| job.is_defined));
+        } else if state == RunState::Succeeded {
+            self.failing.remove(job);
+            self.silences.present.insert(job.clone(), at);
+        }
         if hook_silence(model, job).is_none() {
             return;
         }
         self.failures.insert(job.clone(), after);
-        let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
         if has_failed && (after == before || after.is_power_of_two()) {
             self.owe(model, run, NoticeKind::Failed, 1);
         } else if has_failed {
             self.last_failure = Some(run.clone());
         }
         if state == RunState::Succeeded {
-            self.silences.present.insert(job.clone(), at);
-            if 0 < before {
+            if 0 < before || failing.is_some() {
                 self.owe(model, run, NoticeKind::Recovered, 1);
+                // What the counter leaves out the next server may not know, if another run has ended since.
+                let is_sure = 0 < before || failing == Some(true);
+                self.owed.last_mut().expect("it is owed").may_be_left_out |= !is_sure;
             }
         }
     }

@@ -69,8 +69,6 @@ impl World<'_> {
             self.planner.skip_boot();
         }
         let (jobs, paused) = self.disk.jobs().unwrap();
-        let successes =
-            if self.flaw == Flaw::SuccessForgotten { Vec::new() } else { self.last_successes(&jobs) };
         let mut runs = Vec::new();
         loop {
             let page = self.disk.open_runs(runs.last().map(|run: &Run| &run.key), 4).unwrap();
@@ -90,7 +88,7 @@ impl World<'_> {
         let present = Input::Worker(WorkerEvent::Present(worker));
         let begin = [present, definitions, Input::Begin { takeover }];
         let mut outputs = Vec::new();
-        for input in [restore].into_iter().chain(successes).chain(begin) {
+        for input in [restore].into_iter().chain(begin) {
             self.hand(self.now, input, &mut outputs);
         }
         self.input_count += 1;
@@ -100,17 +98,5 @@ impl World<'_> {
         self.served_start = Some(self.machine_starts);
         self.tick()?;
         Ok(())
-    }
-
-    /// When runs last succeeded, as the disk has it, of the jobs whose silence is reported.
-    fn last_successes(&self, jobs: &[JobRecord]) -> Vec<Input> {
-        let reported = jobs.iter().filter(|record| {
-            let hook = Script::index(&record.mark.job).and_then(|index| self.script.subjects[index].hook);
-            hook.is_some_and(|hook| hook.silent_after.is_some())
-        });
-        let to_input = |record: &JobRecord| {
-            Some(Input::LastSuccess { job: record.mark.job.clone(), at: record.last_success? })
-        };
-        reported.filter_map(to_input).collect()
     }
 }
