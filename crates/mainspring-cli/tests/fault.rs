@@ -258,7 +258,7 @@ fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     http.submits_in_vain("stuck", "nothing can be recorded");
     small.free();
     fs::remove_file(small.seen.join("first")).unwrap();
-    small.running.wait_for(&["there is room on the disk again: all continues"]);
+    small.running.wait_for(&["the store has room again: scheduled jobs continue"]);
     small.running.wait_for(&["end    exit status 0"]);
     small.running.wait_for(&["output is kept, and new work taken"]);
     submitter.submit().unwrap();

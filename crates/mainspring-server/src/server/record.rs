@@ -49,7 +49,9 @@ impl Server {
                     self.clients.look_for_ends();
                     has_committed = true;
                     if was_full {
-                        self.note(now.wall, "there is room on the disk again: all continues");
+                        // Whether there is more than that, a look at the room says.
+                        self.is_said_full = false;
+                        self.note(now.wall, "the store has room again: scheduled jobs continue");
                     }
                 }
                 News::Answered(answered) => self.take_answer(answered),
