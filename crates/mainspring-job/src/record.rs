@@ -104,6 +104,9 @@ pub struct Mark {
     /// The last nominal time that was planned, skipped or given up; or the time at which the job was first
     /// seen.
     pub watermark: Timestamp,
+    /// From when on it is defined. A job that is defined again after it was removed begins again; one that was
+    /// absent does not.
+    pub since: Timestamp,
     /// How many occurrences became runs; those that wait for their start are among them.
     pub runs: u64,
     /// How many runs failed in a row, up to the last that ended.
@@ -127,6 +130,7 @@ impl Mark {
         Mark {
             job,
             watermark: now,
+            since: now,
             runs: 0,
             failures: 0,
             crashes: 0,

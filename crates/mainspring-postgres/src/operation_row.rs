@@ -202,6 +202,7 @@ fn planned(run: &Run) -> OperationRow<'_> {
 fn mark_document(mark: &Mark) -> Value {
     json!({
         "watermark": nanoseconds(mark.watermark),
+        "since": nanoseconds(mark.since),
         "runs": number(mark.runs),
         "failures": mark.failures,
         "max_series": mark.max_series,

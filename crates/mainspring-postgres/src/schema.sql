@@ -64,6 +64,8 @@ CREATE TABLE mainspring.job (
     name text COLLATE "C" PRIMARY KEY, watermark int8 NOT NULL, runs int8 NOT NULL, failures int8 NOT NULL, deaths int8 NOT NULL,
     max_series int8 NOT NULL, pause text, pause_until int8, pause_note text NOT NULL, timetable text NOT NULL, source text,
     text text NOT NULL, last_success int8,
+    -- From when on it is defined.
+    since int8 NOT NULL,
     -- How many runs of it a prune may drop: over, not dead, and no one-shot's.
     over int8 NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
@@ -547,9 +549,9 @@ BEGIN
     t.jobs := t.jobs + (SELECT count(*) FROM unnest(ops) AS u
         WHERE NOT EXISTS (SELECT FROM mainspring.job AS j WHERE j.name = u.job AND j.source IS NOT NULL OFFSET 0));
     INSERT INTO mainspring.job AS j (name, watermark, runs, failures, deaths, max_series, pause, pause_until, pause_note, timetable,
-            source, text, over)
+            source, text, since, over)
         SELECT u.job, m.watermark, m.runs, m.failures, m.deaths, m.max_series, m.pause, m.pause_until, m.pause_note, m.timetable,
-            m.source, m.text, mainspring.over_of(u.job)
+            m.source, m.text, m.since, mainspring.over_of(u.job)
         FROM unnest(ops) AS u, jsonb_populate_record(NULL::mainspring.job, u.details) AS m
         ON CONFLICT (name) DO UPDATE SET source = EXCLUDED.source, text = EXCLUDED.text;
     UPDATE mainspring.planner AS p SET sources = p.sources || n.names FROM (
@@ -572,7 +574,7 @@ BEGIN
     WITH marked AS (
         UPDATE mainspring.job AS j SET watermark = CASE WHEN is_rewound OR j.timetable <> m.timetable THEN m.watermark
                 ELSE greatest(j.watermark, m.watermark) END,
-            runs = m.runs, failures = m.failures, deaths = m.deaths, max_series = m.max_series, pause = m.pause,
+            since = m.since, runs = m.runs, failures = m.failures, deaths = m.deaths, max_series = m.max_series, pause = m.pause,
             pause_until = m.pause_until, pause_note = m.pause_note, timetable = m.timetable
         FROM unnest(ops) AS u, jsonb_populate_record(NULL::mainspring.job, u.details) AS m, LATERAL (
             SELECT f.ctid AS place FROM mainspring.job AS f WHERE f.name = u.job OFFSET 0) AS f

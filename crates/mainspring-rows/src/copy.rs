@@ -77,6 +77,7 @@ pub const TABLES: [Table; 6] = [
             ("last_state", Text),
             ("last_ended", Integer),
             ("last_success", Integer),
+            ("since", Integer),
         ],
     },
     Table {

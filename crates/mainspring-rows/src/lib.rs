@@ -87,7 +87,7 @@ pub const PENDING: &str = "due, number, name, key, submitted, kind, body, polici
 
 /// Columns of `job`, in the order in which [`job`] reads them.
 pub const JOB: &str = "name, watermark, runs, failures, max_series, pause, timetable, source, text, deaths, pause_until, pause_note, \
-    last_nominal, last_series, last_state, last_ended, last_success";
+    last_nominal, last_series, last_state, last_ended, last_success, since";
 
 /// Columns of `audit`, in the order in which [`audited`] reads them.
 pub const AUDIT: &str = "number, at, actor, action, target, note";
@@ -257,6 +257,7 @@ pub fn job(row: &dyn Columns) -> ReadResult<JobRecord> {
     let pause = row.maybe_text(5)?;
     let read_pause = |text: Cow<'_, str>| Pause::from_name(&text).ok_or_else(|| unreadable("pause", &text));
     let mut mark = Mark::new(name_at(row, 0)?, time_at(row, 1)?, text(row, 6)?.into_owned());
+    mark.since = time_at(row, 17)?;
     mark.runs = unsigned(integer(row, 2)?);
     mark.failures = small(row, 3)?;
     mark.crashes = small(row, 9)?;

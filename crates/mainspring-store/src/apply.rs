@@ -394,7 +394,7 @@ fn define(
     counts.jobs += i64::from(!is_defined(connection, &mark.job)?);
     let sql =
         "INSERT INTO job (name, watermark, runs, failures, max_series, pause, timetable, source, text, deaths,
-        pause_until, pause_note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        pause_until, pause_note, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         ON CONFLICT (name) DO NOTHING";
     let values = params![
         mark.job.as_str(),
@@ -408,7 +408,8 @@ fn define(
         text,
         mark.crashes,
         mark.pause_terms.until.map(nanoseconds),
-        mark.pause_terms.note
+        mark.pause_terms.note,
+        nanoseconds(mark.since)
     ];
     if execute(connection, sql, values)? == 0 {
         let sql = "UPDATE job SET source = ?2, text = ?3 WHERE name = ?1";
@@ -422,7 +423,7 @@ fn define(
 fn keep_mark(connection: &Connection, mark: &Mark) -> ApplyResult {
     let sql =
         "UPDATE job SET watermark = CASE timetable WHEN ?7 THEN max(watermark, ?2) ELSE ?2 END, runs = ?3, failures = ?4, max_series = ?5, pause = ?6,
-        timetable = ?7, deaths = ?8, pause_until = ?9, pause_note = ?10 WHERE name = ?1";
+        timetable = ?7, deaths = ?8, pause_until = ?9, pause_note = ?10, since = ?11 WHERE name = ?1";
     let values = params![
         mark.job.as_str(),
         nanoseconds(mark.watermark),
@@ -433,7 +434,8 @@ fn keep_mark(connection: &Connection, mark: &Mark) -> ApplyResult {
         mark.timetable,
         mark.crashes,
         mark.pause_terms.until.map(nanoseconds),
-        mark.pause_terms.note
+        mark.pause_terms.note,
+        nanoseconds(mark.since)
     ];
     Ok(new_or_missing(execute(connection, sql, values)?))
 }

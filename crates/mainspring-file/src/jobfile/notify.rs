@@ -60,7 +60,7 @@ pub const KEYS: &[HookKey] = &[
         name: "silent_after",
         value: "a duration",
         default: "none",
-        says: "how long a job may go without a successful run before this is reported, also while nothing runs; of a job that has never succeeded, from the start of the server",
+        says: "how long a job may go without a successful run before this is reported, also while nothing runs; of a job that has never succeeded, from when it was defined",
         read: |hook, value, faults| {
             hook.silent_after = duration(&text_of(value, faults)?, faults);
             Some(())

@@ -134,7 +134,7 @@ impl Planner {
         self.runs.rework(&name, &work);
         if self.activity.is_planning() {
             self.expect(&name);
-            self.expect_silence(now, &name);
+            self.expect_silence(&name);
             if is_back {
                 self.go_on(now, &name);
             }
@@ -177,7 +177,7 @@ impl Planner {
         self.close(now, name, Reason::JobRemoved);
         let absence = Absence::new(now, source, job.text.clone());
         self.jobs.leave(name, absence.clone(), job, &mut self.schedule_queue);
-        self.withdraw_definition(now, name);
+        self.withdraw_definition(name);
         self.hold(name);
         self.expect(name);
         self.ledger.record(Operation::Forget { job: name.clone(), absence: Some(absence) });
@@ -214,18 +214,18 @@ impl Planner {
             self.withdraw_run(now, &key, Reason::Removed);
             self.ledger.end_unit();
         }
-        self.withdraw_definition(now, name);
+        self.withdraw_definition(name);
         self.jobs.remove(name, &mut self.schedule_queue);
         self.ledger.record(Operation::Forget { job: name.clone(), absence: None });
     }
 
     /// Nothing rests on the definition of a job any more.
-    fn withdraw_definition(&mut self, now: Timestamp, name: &JobName) {
+    fn withdraw_definition(&mut self, name: &JobName) {
         self.release_job(name);
         if let Some(job) = self.jobs.definition(name).or_else(|| self.jobs.former(name)) {
             self.followers.remove(job);
         }
-        self.jobs.expect_silence(now, name, None, &mut self.schedule_queue);
+        self.jobs.expect_silence(name, None, &mut self.schedule_queue);
     }
 
     /// The timetable of a job ends: what it has named up to now is planned where that can be, and else

@@ -51,7 +51,7 @@ impl Planner {
         let pauses = before < failures && mark.is_some_and(|mark| mark.pause == Some(Pause::Failures));
         let has_succeeded = state == RunState::Succeeded;
         if has_succeeded {
-            self.expect_silence(now, name);
+            self.expect_silence(name);
         }
         let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
         // One that is not counted stands for itself.
@@ -114,10 +114,10 @@ impl Planner {
     }
 
     /// Puts the moment in the schedule queue at which a job has been silent for too long.
-    pub(super) fn expect_silence(&mut self, now: Timestamp, name: &JobName) {
+    pub(super) fn expect_silence(&mut self, name: &JobName) {
         let most = self.hooks(name).and_then(|hooks| hooks.hook().silent_after());
         if self.activity.is_planning() {
-            self.jobs.expect_silence(now, name, most, &mut self.schedule_queue);
+            self.jobs.expect_silence(name, most, &mut self.schedule_queue);
         }
     }
 

@@ -81,8 +81,8 @@ struct TrackedJob {
     is_crowded: bool,
     /// The last of its runs that succeeded or failed has failed; also one that [`Mark::failures`] leaves out.
     has_failed: bool,
-    /// When a run last succeeded; where none has, from when on its silence is reported.
-    silent_since: Option<Timestamp>,
+    /// When a run last succeeded, if one has since the job is defined.
+    last_success: Option<Timestamp>,
     /// The entry in the schedule queue of the moment at which it is silent for too long.
     silence: Option<Entry>,
 }
@@ -98,7 +98,7 @@ impl TrackedJob {
             next: None,
             is_crowded: false,
             has_failed: false,
-            silent_since: None,
+            last_success: None,
             silence: None,
         }
     }
@@ -242,10 +242,8 @@ impl Jobs {
                 "{name} is absent and has a source"
             );
             assert!(!tracked.is_crowded || self.crowded.contains(name), "{name} is in line for room");
-            if let Some(entry) = tracked.silence {
-                assert!(schedule.holds(entry), "the silence of {name} is in the schedule");
-                assert!(tracked.silent_since.is_some(), "the silence of {name} began at a time");
-            }
+            let silence = tracked.silence;
+            assert!(silence.is_none_or(|it| schedule.holds(it)), "the silence of {name} is in the schedule");
             let Some(entry) = tracked.next else { continue };
             assert!(schedule.holds(entry), "{name} is in the schedule where it says");
             let is_absent = tracked.absence.is_some();
@@ -263,8 +261,9 @@ impl Jobs {
         let JobRecord { mark, source, absence, last, last_success, .. } = record;
         let has_failed = last.is_some_and(|last| last.state.is_failure() && last_success < Some(last.ended));
         let name = mark.job.clone();
+        let last_success = last_success.filter(|at| mark.since <= *at);
         let tracked = TrackedJob::new(mark, source);
-        self.known.insert(name, TrackedJob { absence, has_failed, silent_since: last_success, ..tracked });
+        self.known.insert(name, TrackedJob { absence, has_failed, last_success, ..tracked });
     }
 
     /// Takes in what a job was, if its timetable is still that.
@@ -299,7 +298,7 @@ impl Jobs {
             // stays.
             (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
             (tracked.mark.pause, tracked.mark.pause_terms) = (None, record::PauseTerms::default());
-            tracked.has_failed = false;
+            (tracked.mark.since, tracked.last_success, tracked.has_failed) = (now, None, false);
         }
         let is_other = tracked.mark.timetable != timetable;
         if is_other {

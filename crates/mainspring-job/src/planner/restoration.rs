@@ -93,7 +93,7 @@ impl Planner {
         for name in self.jobs.names() {
             self.jobs.take_former(&name);
             self.expect(&name);
-            self.expect_silence(now, &name);
+            self.expect_silence(&name);
             self.start_at_boot(now, &name);
             self.ledger.end_unit();
         }

@@ -187,16 +187,38 @@ fn what_was_missed_is_told_once_for_each_record() {
 fn silence_is_told_while_nothing_runs_and_not_again_by_the_next_server() {
     let mut shell = Shell::new("2026-01-01T00:00:30Z", vec![hooked("j", "0 0 1 1 *", "")]);
     shell.operations.clear();
-    shell.live("2026-01-01T00:59:00Z");
+    // Of a job that has never succeeded it counts from its definition, whichever server knew that.
+    shell.live("2026-01-01T00:40:00Z");
+    shell.boot();
+    shell.live("2026-01-01T01:00:29Z");
     assert_eq!(notices(&mut shell), [] as [String; 0]);
-    shell.live("2026-01-01T05:00:00Z");
+    shell.live("2026-01-01T01:00:30Z");
     assert_eq!(notices(&mut shell), ["silent j 1"]);
+    let report = shell.started.len() - 1;
+    shell.end(report, Outcome::Succeeded);
+    shell.boot();
+    shell.live("2026-01-01T05:00:00Z");
+    assert_eq!(
+        shell.runs("notify:j:silent:1").len(),
+        1,
+        "the next server reports the same silence: it is known"
+    );
+    notices(&mut shell);
     // A success ends it, and another hour begins.
     shell.command(Command::Trigger(RunRequest::new(name("j"))));
     let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
     shell.end(last, Outcome::Succeeded);
     notices(&mut shell);
     shell.live("2026-01-01T06:00:00Z");
+    assert_eq!(notices(&mut shell), ["silent j 1"]);
+    // One that was removed is new.
+    shell.command(Command::Remove(name("j")));
+    shell.live("2026-01-01T09:00:00Z");
+    shell.apply(vec![hooked("j", "0 0 1 1 *", "")]);
+    shell.boot();
+    shell.live("2026-01-01T09:59:59Z");
+    assert_eq!(notices(&mut shell), [] as [String; 0]);
+    shell.live("2026-01-01T10:00:00Z");
     assert_eq!(notices(&mut shell), ["silent j 1"]);
 }
 

@@ -21,7 +21,7 @@ impl Jobs {
         let had_failed = tracked.has_failed;
         if state == RunState::Succeeded {
             // Also one that is earlier: the clock was set back, and what is too long it says from now on.
-            tracked.silent_since = Some(at);
+            tracked.last_success = Some(at);
         }
         tracked.has_failed = state.is_failure() || had_failed && state != RunState::Succeeded;
         had_failed
@@ -43,16 +43,16 @@ impl Jobs {
         std::mem::replace(&mut mark.crashes, crashes) != crashes
     }
 
-    /// Since when no run of a job has succeeded.
+    /// Since when no run of a job has succeeded: where none has, from when on it is defined.
     pub(in super::super) fn silent_since(&self, name: &JobName) -> Option<Timestamp> {
-        self.known.get(name)?.silent_since
+        let tracked = self.known.get(name)?;
+        Some(tracked.last_success.unwrap_or(tracked.mark.since))
     }
 
     /// Puts the moment in the schedule queue at which a job has been silent for too long, instead of the one
     /// that was there; none if its silence is not reported.
     pub(in super::super) fn expect_silence(
         &mut self,
-        now: Timestamp,
         name: &JobName,
         most: Option<Duration>,
         schedule: &mut ScheduleQueue,
@@ -61,9 +61,8 @@ impl Jobs {
         if let Some(entry) = tracked.silence.take() {
             schedule.cancel(entry);
         }
-        let Some(most) = most else { return };
-        let since = *tracked.silent_since.get_or_insert(now);
-        let end = since.checked_add(most).ok();
+        let since = tracked.last_success.unwrap_or(tracked.mark.since);
+        let end = most.and_then(|most| since.checked_add(most).ok());
         tracked.silence = end.map(|end| schedule.add(end, Item::Silence(name.clone())));
     }
 

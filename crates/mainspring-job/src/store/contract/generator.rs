@@ -154,6 +154,7 @@ impl Generator {
         Mark {
             job: self.name(),
             watermark: self.time(),
+            since: self.time(),
             runs: self.below(9),
             failures: 2,
             crashes: 1,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Cause, Command, JobName, NoticeKind, Once, OnceId, Operation, Pause, Run, RunKey, RunState,
+    Answer, Cause, Command, JobName, Mark, NoticeKind, Once, OnceId, Operation, Pause, Run, RunKey, RunState,
 };
 
 use crate::simulation::checker::following::is_tried_again;
@@ -62,6 +62,8 @@ struct Silences {
     present: BTreeMap<JobName, Timestamp>,
     /// When this server began, and got definitions.
     began: BTreeSet<Timestamp>,
+    /// From when on jobs are defined.
+    defined: BTreeMap<JobName, Timestamp>,
     /// What was asked for, and what of it was made.
     reported: BTreeSet<(JobName, Timestamp)>,
     made: BTreeSet<(JobName, Timestamp)>,
@@ -160,6 +162,8 @@ impl Reports {
                 {
                     *is_sure = false;
                 }
+                let is_defined = model.jobs.get(&mark.job).is_some_and(|job| job.is_defined);
+                self.silences.define(mark, is_defined)?;
                 let failure = self.last_failure.take().filter(|run| run.key.job == mark.job);
                 if let Some(run) = failure.filter(|_| mark.pause == Some(Pause::Failures)) {
                     self.owe(model, &run, NoticeKind::Failed, 1);
@@ -270,12 +274,24 @@ fn is_open_at(model: &Model<'_>, job: &JobName, at: Timestamp) -> bool {
 }
 
 impl Silences {
-    /// Since when a job is silent: the last success, or when this server first knew it.
-    fn is_since(&self, job: &JobName, since: Timestamp) -> bool {
-        match self.present.get(job).or(self.latest.get(job)) {
-            Some(last) => *last == since,
-            None => self.began.contains(&since),
+    /// A job is defined from a time on: from that of its definitions if it is new, and else as it was.
+    fn define(&mut self, mark: &Mark, was_defined: bool) -> Verdict {
+        let Mark { job, since, .. } = mark;
+        let before = self.defined.insert(job.clone(), *since);
+        let is_new = before != Some(*since);
+        ensure!(!is_new || !was_defined, "untrue: {job} is defined since {since}, and was since {before:?}");
+        ensure!(!is_new || self.began.contains(since), "untrue: {job} is defined since {since}");
+        if is_new {
+            self.present.remove(job);
         }
+        Ok(())
+    }
+
+    /// Since when a job is silent: the last success since it is defined, or that.
+    fn since(&self, job: &JobName) -> Option<Timestamp> {
+        let defined = *self.defined.get(job)?;
+        let latest = self.latest.get(job).filter(|latest| defined <= **latest);
+        Some(self.present.get(job).or(latest).copied().unwrap_or(defined))
     }
 
     fn submit(&mut self, model: &Model<'_>, job: &JobName, once: &Once, answer: &Answer) -> Verdict {
@@ -283,7 +299,7 @@ impl Silences {
         ensure!(silent_after.is_some(), "out of policy: the silence of {job} is reported");
         ensure!(once.id.due <= once.submitted, "early: {job} is silent since {}", once.id.due);
         let since = once.id.due - silent_after.unwrap();
-        ensure!(self.is_since(job, since), "untrue: {job} is silent since {since}");
+        ensure!(self.since(job) == Some(since), "untrue: {job} is silent since {since}");
         let silence = (job.clone(), once.id.due);
         // One that met an older one which waits was not made, and the next server may make it.
         let is_first = *answer != Answer::New || self.made.insert(silence.clone());
@@ -302,11 +318,8 @@ impl Silences {
                 self.reported.contains(&(job.clone(), due)) || is_open_at(model, job, due)
             };
             let is_over = |since: &Timestamp| *since + silent_after <= now;
-            let holds = match self.present.get(job).or(self.latest.get(job)) {
-                Some(last) => !is_over(last) || is_told(last),
-                None => self.began.iter().any(|since| !is_over(since) || is_told(since)),
-            };
-            untold.extend((!holds).then_some(job));
+            let Some(since) = self.since(job) else { continue };
+            untold.extend((is_over(&since) && !is_told(&since)).then_some(job));
         }
         let is_told = untold.len() <= self.unnamed_count;
         ensure!(is_told, "lost: the silence of {untold:?} is not reported at {now}");

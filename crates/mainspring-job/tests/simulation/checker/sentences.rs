@@ -39,7 +39,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     (
         "| `silent_after` | how long a job may go without a successful run before this is reported, also while \
-         nothing runs; of a job that has never succeeded, from the start of the server |",
+         nothing runs; of a job that has never succeeded, from when it was defined |",
         &["notifications::check"],
     ),
     (
