@@ -80,36 +80,31 @@ pub fn group_table(group: &Group) -> String {
 }
 
 fn layered(fields: &Fields<'_, '_>, name: &str) -> String {
-    let mut faults = super::Faults::new("");
-    let Some(inner) = fields.table(name, &mut faults) else { return "{}".to_owned() };
-    let parts = inner.all().map(|(name, value)| {
+    let inner = fields.table(name, &mut super::Faults::new(""));
+    inner.map_or_else(|| "{}".to_owned(), |inner| fields_text(&inner))
+}
+
+/// A table as one value. Each table in it is laid over that of the defaults too.
+fn fields_text(fields: &Fields<'_, '_>) -> String {
+    let parts = fields.all().map(|(name, value)| {
         let is_table = matches!(value.get_ref(), DeValue::Table(_));
-        let text = if is_table { layered(&inner, name.get_ref()) } else { value_text(value.get_ref()) };
+        let text = if is_table { layered(fields, name.get_ref()) } else { value_text(value.get_ref()) };
         format!("{} = {text}", key(name.get_ref()))
     });
-    format!("{{ {} }}", parts.collect::<Vec<_>>().join(", "))
+    table(&parts.collect::<Vec<_>>())
 }
 
 fn value_text(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => quoted(text),
-        DeValue::Integer(number) if number.radix() == 8 => format!("0o{}", number.as_str()),
-        DeValue::Integer(number) if number.radix() == 16 => format!("0x{}", number.as_str()),
-        DeValue::Integer(number) if number.radix() == 2 => format!("0b{}", number.as_str()),
-        DeValue::Integer(number) => number.as_str().to_owned(),
-        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.to_string(),
         DeValue::Boolean(answer) => answer.to_string(),
         DeValue::Datetime(date) => date.to_string(),
         DeValue::Array(values) => {
-            let values: Vec<String> = values.iter().map(|value| value_text(value.get_ref())).collect();
-            format!("[{}]", values.join(", "))
+            list(&values.iter().map(|value| value_text(value.get_ref())).collect::<Vec<_>>())
         }
-        DeValue::Table(table) => {
-            let parts = table
-                .iter()
-                .map(|(name, value)| format!("{} = {}", key(name.get_ref()), value_text(value.get_ref())));
-            format!("{{ {} }}", parts.collect::<Vec<_>>().join(", "))
-        }
+        DeValue::Table(table) => fields_text(&Fields::of(table)),
     }
 }
 
@@ -227,7 +222,9 @@ impl Table {
 
     /// Adds words about a job.
     pub fn labels(&mut self, labels: &BTreeMap<String, String>) {
-        self.inline("labels", labels.iter().map(|(name, text)| format!("{} = {}", key(name), quoted(text))));
+        if let Some(value) = filled(labels.iter().map(pair), table) {
+            self.raw("labels", &value);
+        }
     }
 
     /// Adds the policies that are not the usual ones.
@@ -245,7 +242,9 @@ impl Table {
     /// Adds what a job does.
     pub fn body(&mut self, body: &Body) {
         match body {
-            Body::Process(body) => self.keys(process::KEYS, body),
+            Body::Process(body) => {
+                pairs(process::KEYS, body).for_each(|(name, value)| self.raw(name, &value));
+            }
             Body::Webhook(body) => {
                 let parts: Vec<String> =
                     pairs(webhook::KEYS, body).map(|(name, value)| format!("{name} = {value}")).collect();
@@ -254,12 +253,6 @@ impl Table {
             // Only a hook makes one, and no job has it.
             Body::Mail(_) | Body::Notification(_) => {}
             Body::Handler(body) => self.handler(body),
-        }
-    }
-
-    fn keys<B>(&mut self, keys: &[Key<B>], body: &B) {
-        for (name, value) in pairs(keys, body) {
-            self.raw(name, &value);
         }
     }
 
@@ -272,13 +265,6 @@ impl Table {
             parts.push(format!("payload = {}", quoted(&body.payload)));
         }
         self.raw("handler", &table(&parts));
-    }
-
-    /// Adds a table whose entries are written already.
-    fn inline(&mut self, name: &str, pairs: impl Iterator<Item = String>) {
-        if let Some(value) = filled(pairs, table) {
-            self.raw(name, &value);
-        }
     }
 
     /// Adds a value that is written already.
@@ -314,7 +300,9 @@ fn value_of<B>(form: &Form<B>, body: &B) -> Option<String> {
         Form::Path(field) => field.of(body).as_ref().map(path),
         Form::Paths(field) => filled(field.of(body).iter().map(path), list),
         Form::Flag(field) => field.of(body).then(|| "true".to_owned()),
-        Form::Variables(field) | Form::Headers(field) => filled(field.of(body).iter().map(pair), table),
+        Form::Variables(field) | Form::Headers(field) => {
+            filled(field.of(body).iter().map(|(name, value)| pair((name, value))), table)
+        }
         Form::Secrets(field) => filled(field.of(body).iter().map(secret), table),
         Form::Mask(field) => field.of(body).map(|mask| quoted(&format!("{mask:03o}"))),
         Form::Number(field, _) => field.of(body).map(|number| number.to_string()),
@@ -338,7 +326,7 @@ fn table(pairs: &[String]) -> String {
     format!("{{ {} }}", pairs.join(", "))
 }
 
-fn pair((name, value): &(String, String)) -> String {
+fn pair((name, value): (&String, &String)) -> String {
     format!("{} = {}", key(name), quoted(value))
 }
 
