@@ -62,7 +62,7 @@ mod webhook;
 pub mod written;
 
 use definition::GroupTable;
-use fields::{Faults, Fields};
+use fields::{Faults, Fields, table_of};
 
 pub use labels::{Selector, check_labels};
 pub use notify::{HookKey, KEYS as HOOK_KEYS};
@@ -311,7 +311,7 @@ impl<'s> Reading<'s> {
         let mut groups = Vec::new();
         let Some(tables) = Fields::of(document).table("groups", &mut self.faults) else { return groups };
         for (name, value) in tables.own() {
-            let Some(table) = self.faults.table_of(name, value) else { continue };
+            let Some(table) = table_of(name, value, &mut self.faults) else { continue };
             groups.extend(definition::group_table(name, &Fields::of(table), &mut self.faults));
         }
         groups.sort_by(|one: &GroupTable, other| one.name().cmp(other.name()));
@@ -344,7 +344,7 @@ impl<'s> Reading<'s> {
                 self.faults.push(Fault::new(name.span(), format!("a file has at most {MAX_JOBS} jobs")));
                 break;
             }
-            let Some(table) = self.faults.table_of(name, value) else { continue };
+            let Some(table) = table_of(name, value, &mut self.faults) else { continue };
             let fields = Fields::of(table).over(defaults);
             let context = definition::Context { source: self.source.name(), zone: self.zone, groups };
             let taken = match definition::job(name, &fields, &context, &mut self.faults) {

@@ -77,19 +77,6 @@ impl<'s> Faults<'s> {
         self.push(Fault { span, ..fault });
     }
 
-    /// The table that a value is, or a fault.
-    pub(super) fn table_of<'d>(
-        &mut self,
-        name: &Name<'_>,
-        value: &'d Spanned<DeValue<'s>>,
-    ) -> Option<&'d DeTable<'s>> {
-        let table = value.get_ref().as_table();
-        if table.is_none() {
-            self.push(Fault::new(name.span(), format!("expected a table, found {}", kind(value.get_ref()))));
-        }
-        table
-    }
-
     fn inside(&self, text: &Text<'_>, inner: &Range<usize>) -> Range<usize> {
         let raw = &self.text[text.span.clone()];
         let quotes = ["\"\"\"\n", "'''\n", "\"\"\"", "'''", "\"", "'"];
@@ -195,14 +182,7 @@ impl<'d, 's> Fields<'d, 's> {
     pub(super) fn table(&self, name: &str, faults: &mut Faults<'_>) -> Option<Fields<'d, 's>> {
         let mut of = |layer: Option<&'d DeTable<'s>>| {
             let (name, value) = layer?.get_key_value(name)?;
-            match value.get_ref() {
-                DeValue::Table(table) => Some(table),
-                other => {
-                    let message = format!("expected a table, found {}", kind(other));
-                    faults.push(Fault::new(name.span(), message));
-                    None
-                }
-            }
+            table_of(name, value, faults)
         };
         let (own, defaults) = (of(self.own), of(self.defaults));
         (own.is_some() || defaults.is_some()).then_some(Fields { own, defaults })
@@ -215,6 +195,16 @@ pub(super) fn values_of<'d, 's>(value: &'d Spanned<DeValue<'s>>) -> Vec<&'d Span
         DeValue::Array(values) => values.iter().collect(),
         _ => vec![value],
     }
+}
+
+/// The table that a value is, or a fault under its name.
+pub(super) fn table_of<'d, 's>(
+    name: &Name<'_>,
+    value: &'d Spanned<DeValue<'s>>,
+    faults: &mut Faults<'_>,
+) -> Option<&'d DeTable<'s>> {
+    let found = || format!("expected a table, found {}", kind(value.get_ref()));
+    faults.expect(value.get_ref().as_table(), || Fault::new(name.span(), found()))
 }
 
 pub(super) fn text_of<'d>(value: &'d Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Text<'d>> {
