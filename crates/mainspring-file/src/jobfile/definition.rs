@@ -17,6 +17,7 @@ use crate::problem::Fault;
 use crate::spelling::nearest;
 use mainspring_action::body::Body;
 use mainspring_action::process;
+use mainspring_action::template::VARIABLES;
 
 /// What is done, of which there is one.
 const ACTIONS: [&str; 4] = ["run", "shell", "webhook", "handler"];
@@ -141,7 +142,7 @@ pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &
     body::read(process::KEYS, fields, faults);
     notify::read(fields, faults);
     if let Some(webhook) = fields.table("webhook", faults) {
-        webhook::read_options(&webhook, faults);
+        webhook::read_keys(&[], &webhook, faults);
     }
 }
 
@@ -194,7 +195,7 @@ fn action(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> 
         [] => None,
         ["webhook"] => {
             let webhook = fields.table("webhook", faults)?;
-            webhook::read(name, &webhook, faults).map(Body::Webhook)
+            webhook::read(name.span(), VARIABLES, &[], &webhook, faults).map(Body::Webhook)
         }
         ["handler"] => {
             let handler = fields.table("handler", faults)?;

@@ -7,7 +7,7 @@
 //! Does not send anything: see [`hook`](crate::hook).
 
 use mainspring_action::mail::MAX_LINE_BYTES;
-use mainspring_action::notification::WebhookTarget;
+use mainspring_action::notification::{WebhookTarget, fact_names};
 use mainspring_action::ping::{PingTarget, SERVICES};
 use mainspring_action::receiver::{RECEIVERS, Receiver};
 use mainspring_cron::Expression;
@@ -34,7 +34,7 @@ pub struct HookKey {
     pub default: &'static str,
     /// What it does, in words.
     pub says: &'static str,
-    read: fn(&mut JobHook, &Spanned<DeValue<'_>>, &mut Faults<'_>) -> Option<()>,
+    read: fn(&mut JobHook, &Spanned<DeValue<'_>>, &mut Faults<'_>),
 }
 
 /// The keys.
@@ -51,86 +51,67 @@ pub const KEYS: &[HookKey] = &[
         value: "a URL",
         default: "none",
         says: "is requested when a run starts, succeeds and fails, for a service that reports when such requests stop: see below",
-        read: |hook, value, faults| {
-            hook.ping_url = ping_url(&text_of(value, faults)?, faults);
-            Some(())
-        },
+        read: |hook, value, faults| hook.ping_url = ping_url(value, faults),
     },
     HookKey {
         name: "silent_after",
         value: "a duration",
         default: "none",
         says: "how long a job may go without a successful run before this is reported, also while nothing runs; of a job that has never succeeded, from when it was defined",
-        read: |hook, value, faults| {
-            hook.silent_after = duration(&text_of(value, faults)?, faults);
-            Some(())
-        },
+        read: |hook, value, faults| hook.silent_after = duration(value, faults),
     },
     HookKey {
         name: "mail_output",
         value: "addresses, as one text with commas between",
         default: "none",
         says: "get the output of each run by mail; a run without output sends no mail",
-        read: |hook, value, faults| {
-            hook.mail_output = mail(&text_of(value, faults)?, faults);
-            Some(())
-        },
+        read: |hook, value, faults| hook.mail_output = mail(value, faults).unwrap_or_default(),
     },
     HookKey {
         name: "mail_headers",
         value: "a list of texts `Name: value`",
         default: "none",
         says: "more headers of these mails, such as `From: ..`; one replaces the usual header of its name, and without a value leaves it out; the user of a mail is put into `X-Cron-Env: <HOME={}>` and `<LOGNAME={}>`",
-        read: |hook, value, faults| {
-            hook.mail_headers = headers(value, faults)?;
-            Some(())
-        },
+        read: |hook, value, faults| hook.mail_headers = headers(value, faults).unwrap_or_default(),
     },
     HookKey {
         name: "sendmail",
         value: "a path",
         default: "`/usr/sbin/sendmail`",
         says: "the program that takes mails on its standard input, with the addresses as arguments",
-        read: |hook, value, faults| {
-            hook.sendmail = absolute(value, faults)?;
-            Some(())
-        },
+        read: |hook, value, faults| hook.sendmail = absolute(value, faults).unwrap_or_default(),
     },
 ];
 
+/// Reads the keys. Of a faulty one the hook has nothing, because its job does not come into force.
 pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> JobHook {
     let mut hook = JobHook::default();
     for key in KEYS {
-        let Some(value) = fields.get(key.name) else { continue };
-        (key.read)(&mut hook, value, faults);
+        if let Some(value) = fields.get(key.name) {
+            (key.read)(&mut hook, value, faults);
+        }
     }
     hook.user = fields.text("user", faults).map(|text| text.value.to_owned());
     hook
 }
 
 /// A target, a list of them, or a table with that and with what they are told of.
-fn notify(hook: &mut JobHook, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<()> {
-    let DeValue::Table(table) = value.get_ref() else {
+fn notify(hook: &mut JobHook, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) {
+    let fields = value.get_ref().as_table().map(Fields::of);
+    let Some(fields) = fields.filter(|fields| !fields.has("url")) else {
         hook.targets = Some(targets(value, faults));
-        return Some(());
+        return;
     };
-    let fields = Fields::of(table);
-    if fields.has("url") {
-        hook.targets = Some(targets(value, faults));
-        return Some(());
-    }
     fields.check_known(&["on", "to"], faults);
     if fields.has("on") {
         let texts = fields.texts("on", faults);
         hook.on = texts.iter().filter_map(|text| kind(text, faults)).collect();
     }
-    let Some(to) = fields.get("to") else {
+    let to = faults.expect(fields.get("to"), || {
         let fault = Fault::new(value.span(), "who is told is missing");
-        faults.push(fault.with_hint("for example: { on = [\"failed\"], to = \"mailto:ops@example.com\" }"));
-        return None;
-    };
-    hook.targets = Some(targets(to, faults));
-    Some(())
+        fault.with_hint("for example: { on = [\"failed\"], to = \"mailto:ops@example.com\" }")
+    });
+    hook.targets = to.map(|to| targets(to, faults));
 }
 
 fn targets(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Vec<Target> {
@@ -153,7 +134,7 @@ fn target(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Targe
     let kind = kind
         .and_then(|text| faults.expect(Receiver::of_name(text.value), || unknown(&text, &names())))
         .map(|receiver| receiver.name.to_owned());
-    let webhook = webhook::read_target(value.span(), &["kind"], &fields, faults)?;
+    let webhook = webhook::read(value.span(), &fact_names(), &["kind"], &fields, faults)?;
     if kind.is_some() && fields.has("body") {
         let fault = Fault::new(fields.name_span("kind"), "a target has a kind or a body, not both");
         faults.push(fault.with_hint("the kind says what the body is"));
@@ -172,17 +153,19 @@ fn kind(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<NoticeKind> {
     faults.expect(found, || unknown(text, &NoticeKind::FOR_PEOPLE.map(NoticeKind::name)))
 }
 
-fn ping_url(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<PingTarget> {
+fn ping_url(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<PingTarget> {
+    let text = text_of(value, faults)?;
     let target = PingTarget::parse(text.value).filter(|target| url::is_url(&target.url));
     faults.expect(target, || {
-        let fault = Fault::new(text.span.clone(), "expected a URL that begins with http:// or https://");
+        let fault = Fault::new(text.span, "expected a URL that begins with http:// or https://");
         let names = SERVICES.iter().map(|row| format!("{}:", row.name)).collect::<Vec<_>>().join(", ");
         fault.with_hint(format!("before it may stand what answers there: {names}"))
     })
 }
 
-fn mail(text: &Text<'_>, faults: &mut Faults<'_>) -> Vec<String> {
-    faults.accept(text.span.clone(), addresses_of(text.value)).unwrap_or_default()
+fn mail(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Vec<String>> {
+    let text = text_of(value, faults)?;
+    faults.accept(text.span, addresses_of(text.value))
 }
 
 fn headers(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Vec<String>> {
@@ -206,10 +189,11 @@ fn is_header(text: &str) -> bool {
     is_name && is_line && !text.contains(|c: char| c.is_control())
 }
 
-fn duration(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<std::time::Duration> {
+fn duration(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<std::time::Duration> {
+    let text = text_of(value, faults)?;
     let length = match Expression::parse(&format!("@every {}", text.value)) {
         Ok(Expression::Every(every)) => Some(every.period()),
         _ => None,
     };
-    faults.expect(length, || Fault::new(text.span.clone(), "expected a length of time, such as \"26h\""))
+    faults.expect(length, || Fault::new(text.span, "expected a length of time, such as \"26h\""))
 }

@@ -17,40 +17,22 @@
 use super::body;
 use std::ops::Range;
 
-use super::fields::{Faults, Fields, Name, Text, text_of};
+use super::fields::{Faults, Fields, Text, text_of};
 use crate::problem::Fault;
 use crate::url;
 use mainspring_action::names::has_body;
-use mainspring_action::notification::fact_names;
-use mainspring_action::template::{Template, VARIABLES};
+use mainspring_action::template::Template;
 use mainspring_action::webhook::{KEYS, WebhookBody};
 
-pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<WebhookBody> {
-    let webhook = read_options(fields, faults);
-    check(&webhook, VARIABLES, name.span(), fields, faults)?;
-    Some(webhook)
-}
-
-/// The request to a receiver of notifications: the same keys and `more`, with facts between its braces.
-pub(super) fn read_target(
+/// The request of the table at a place, which may have `more` keys. `words` may stand between its braces.
+pub(super) fn read(
     span: Range<usize>,
+    words: &[&'static str],
     more: &[&str],
     fields: &Fields<'_, '_>,
     faults: &mut Faults<'_>,
 ) -> Option<WebhookBody> {
     let webhook = read_keys(more, fields, faults);
-    check(&webhook, &fact_names(), span, fields, faults)?;
-    Some(webhook)
-}
-
-/// Checks what depends on several keys. `words` may stand between braces.
-fn check(
-    webhook: &WebhookBody,
-    words: &[&'static str],
-    span: Range<usize>,
-    fields: &Fields<'_, '_>,
-    faults: &mut Faults<'_>,
-) -> Option<()> {
     let names: Vec<&str> = webhook.secrets.iter().map(|secret| secret.name.as_str()).collect();
     if !fields.has("url") {
         let fault = Fault::new(span, "a webhook needs a url");
@@ -75,15 +57,11 @@ fn check(
             faults.push(Fault::new(fields.name_span("body"), format!("a {method} request has no body")));
         }
     }
-    Some(())
+    Some(webhook)
 }
 
-/// What `[defaults.webhook]` may say as well.
-pub(super) fn read_options(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> WebhookBody {
-    read_keys(&[], fields, faults)
-}
-
-fn read_keys(more: &[&str], fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> WebhookBody {
+/// The keys one by one, which `[defaults.webhook]` may have as well.
+pub(super) fn read_keys(more: &[&str], fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> WebhookBody {
     let known: Vec<&str> = KEYS.iter().map(|key| key.name).chain(more.iter().copied()).collect();
     fields.check_known(&known, faults);
     let webhook: WebhookBody = body::read(KEYS, fields, faults);
