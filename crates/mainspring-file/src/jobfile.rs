@@ -246,22 +246,18 @@ impl<'s> Reading<'s> {
         let document = document.get_ref();
         let mut broken = BTreeSet::new();
         let sections = Sections::of(if errors.is_empty() { "" } else { self.text });
-        let is_doubled = |error: &toml::de::Error| error.message().starts_with(DUPLICATE);
-        let doubled = if errors.iter().any(is_doubled) { self.doubled_tables() } else { HashMap::new() };
         let mut reported = HashSet::new();
         for error in errors {
             let span = error.span().unwrap_or(0..0);
-            let section = sections.at(span.start).to_owned();
-            let line_number = self.source.line_at(span.start).0.number;
-            let lines =
-                doubled.get(&section).filter(|(_, second)| is_doubled(&error) && *second <= line_number);
-            match lines {
+            let (section, first) = sections.at(span.start);
+            match first.filter(|_| error.message().starts_with(DUPLICATE)) {
                 // The parser puts its keys into the first table, and complains of each that is there.
-                Some(_) if reported.contains(&section) => {}
-                Some((first, _)) => {
-                    let message = format!("the table [{section}] is there already: line {first}");
+                Some(_) if reported.contains(section) => {}
+                Some(first) => {
+                    let line = self.source.line_at(first).0.number;
+                    let message = format!("the table [{section}] is there already: line {line}");
                     self.faults.push(Fault::new(span, message));
-                    reported.insert(section.clone());
+                    reported.insert(section);
                 }
                 None => self.faults.push(Fault::new(span, syntax_message(error.message()))),
             }
@@ -276,9 +272,9 @@ impl<'s> Reading<'s> {
         let is_left_out = |name: &JobName| {
             let of_job = format!("jobs.{name}");
             let within = format!("{of_job}.");
-            let next = broken.range(within.clone()..).next();
+            let next = broken.range::<&str, _>(within.as_str()..).next();
             all_are_broken
-                || broken.contains(&of_job)
+                || broken.contains(of_job.as_str())
                 || next.is_some_and(|section| section.starts_with(&within))
         };
         let jobs = self.jobs(document, defaults, &groups, is_left_out);
@@ -289,22 +285,6 @@ impl<'s> Reading<'s> {
         let unkept_count = unkept_count + fault_count - problems.len();
         let groups = groups.into_iter().map(|table| table.group).collect();
         JobFile { jobs, groups, problems, unkept_count }
-    }
-
-    /// The tables that have more than one header: the lines of their first and of their second.
-    fn doubled_tables(&self) -> HashMap<String, (usize, usize)> {
-        let mut found: HashMap<String, (usize, usize)> = HashMap::new();
-        for (index, line) in self.text.lines().enumerate() {
-            let line = line.trim();
-            // Those of a list may be many.
-            if let Some(section) = section_of(line).filter(|_| !line.starts_with("[[")) {
-                let lines = found.entry(section).or_insert((index + 1, usize::MAX));
-                if lines.0 <= index && lines.1 == usize::MAX {
-                    lines.1 = index + 1;
-                }
-            }
-        }
-        found
     }
 
     fn groups(&mut self, document: &DeTable<'s>) -> Vec<GroupTable> {
@@ -408,24 +388,32 @@ fn problems(source: &Source, faults: Vec<Fault>) -> Vec<Problem> {
     problems
 }
 
-/// The headers of a text, and where their lines start, in its order.
-struct Sections(Vec<(usize, String)>);
+/// The headers of a text in its order: where the line of each starts, its name, and where the first header of
+/// its table starts, if that is another.
+struct Sections(Vec<(usize, String, Option<usize>)>);
 
 impl Sections {
     fn of(text: &str) -> Sections {
         let mut start = 0;
         let mut found = Vec::new();
+        let mut firsts = HashMap::new();
         for line in text.split_inclusive('\n') {
-            found.extend(section_of(line).map(|section| (start, section)));
+            if let Some(section) = section_of(line) {
+                // Those of a list may be many.
+                let is_table = !line.trim_start().starts_with("[[");
+                let first = is_table.then(|| *firsts.entry(section.clone()).or_insert(start));
+                found.push((start, section, first.filter(|first| *first < start)));
+            }
             start += line.len();
         }
         Sections(found)
     }
 
-    /// The section that an offset stands in; empty before the first.
-    fn at(&self, offset: usize) -> &str {
-        let after = self.0.partition_point(|(start, _)| *start <= offset);
-        after.checked_sub(1).map_or("", |index| &self.0[index].1)
+    /// The section that an offset stands in, which is empty before the first, and its first header.
+    fn at(&self, offset: usize) -> (&str, Option<usize>) {
+        let after = self.0.partition_point(|(start, ..)| *start <= offset);
+        let section = after.checked_sub(1).map(|index| &self.0[index]);
+        section.map_or(("", None), |(_, name, first)| (name, *first))
     }
 }
 
