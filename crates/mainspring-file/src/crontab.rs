@@ -28,7 +28,7 @@ use mainspring_cron::Schedule;
 use mainspring_job::JobName;
 
 use crate::classics::of_setting;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, Problem, text_of};
 use crate::source::{Line, Source};
 
 mod binding;
@@ -95,21 +95,13 @@ pub struct PlacedEntry {
 impl PlacedEntry {
     /// Places a fault of this entry's text on its line.
     pub fn problem(&self, fault: Fault) -> Problem {
-        Problem::new(self.line(), fault.shifted(self.indent))
-    }
-
-    /// Places something doubtful of this entry's text on its line.
-    pub fn warning(&self, fault: Fault) -> Problem {
-        Problem::warning(self.line(), fault.shifted(self.indent))
+        let line = Line { number: self.line_number, bytes: self.line.as_bytes() };
+        Problem::new(line, fault.shifted(self.indent))
     }
 
     /// The entry's schedule; `zone` is for an entry above which no `CRON_TZ` stands.
     pub fn schedule(&self, zone: &TimeZone) -> Schedule {
         Schedule::new(self.entry.expression.clone(), self.zone.as_ref().unwrap_or(zone).clone())
-    }
-
-    fn line(&self) -> Line<'_> {
-        Line { number: self.line_number, bytes: self.line.as_bytes() }
     }
 }
 
@@ -230,11 +222,7 @@ fn line_text(bytes: &[u8]) -> Result<&str, Fault> {
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
         return Err(Fault::new(at..at + 1, "a crontab cannot contain a NUL byte"));
     }
-    std::str::from_utf8(bytes).map_err(|error| {
-        let start = error.valid_up_to();
-        let end = error.error_len().map_or(bytes.len(), |length| start + length);
-        Fault::new(start..end, "this is not UTF-8 text").with_hint("save the file in the encoding UTF-8")
-    })
+    text_of(bytes)
 }
 
 /// The zone that a value of `CRON_TZ` names; `None` for the empty value. `text` is the whole setting.

@@ -46,7 +46,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::budget::{Budget, MAX_MADE_BYTES};
 use crate::hook::JobHook;
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, Problem, text_of};
 use crate::source::{Line, MAX_FILE_BYTES, Source};
 
 mod body;
@@ -188,16 +188,12 @@ impl JobFile {
         if let Some(problem) = Problem::of_length(source) {
             return JobFile { problems: vec![problem], ..JobFile::default() };
         }
-        match std::str::from_utf8(source.bytes()) {
-            Ok(text) => Reading { source, text, zone, budget, faults: Faults::new(text) }.read(),
-            Err(error) => {
-                let start = error.valid_up_to();
-                let end = error.error_len().map_or(source.bytes().len(), |length| start + length);
-                let fault = Fault::new(start..end, "this is not UTF-8 text");
-                let problems = vec![placed(source, fault.with_hint("save the file in the encoding UTF-8"))];
-                JobFile { problems, ..JobFile::default() }
-            }
-        }
+        let reading = |text| Reading { source, text, zone, budget, faults: Faults::new(text) }.read();
+        let read = text_of(source.bytes()).and_then(reading);
+        read.unwrap_or_else(|fault| JobFile {
+            problems: vec![Problem::at(source, fault)],
+            ..JobFile::default()
+        })
     }
 }
 
@@ -235,14 +231,9 @@ struct Reading<'s> {
 }
 
 impl<'s> Reading<'s> {
-    fn read(mut self) -> JobFile {
-        let (document, errors) = match document::parse(self.text) {
-            Ok(parsed) => parsed,
-            Err(fault) => {
-                let problems = vec![placed(self.source, fault)];
-                return JobFile { problems, ..JobFile::default() };
-            }
-        };
+    /// The jobs and problems, or a fault because of which nothing is read.
+    fn read(mut self) -> Result<JobFile, Fault> {
+        let (document, errors) = document::parse(self.text)?;
         let document = document.get_ref();
         let mut broken = BTreeSet::new();
         let sections = Sections::of(if errors.is_empty() { "" } else { self.text });
@@ -284,7 +275,7 @@ impl<'s> Reading<'s> {
         let problems = problems(self.source, faults);
         let unkept_count = unkept_count + fault_count - problems.len();
         let groups = groups.into_iter().map(|table| table.group).collect();
-        JobFile { jobs, groups, problems, unkept_count }
+        Ok(JobFile { jobs, groups, problems, unkept_count })
     }
 
     fn groups(&mut self, document: &DeTable<'s>) -> Vec<GroupTable> {
@@ -352,7 +343,7 @@ impl<'s> Reading<'s> {
     }
 
     fn follows(&self, after: After, span: Range<usize>) -> Follows {
-        let Problem { line_number, fault, .. } = placed(self.source, Fault::new(span, ""));
+        let Problem { line_number, fault, .. } = Problem::at(self.source, Fault::new(span, ""));
         Follows { job: after.job, line_number, span: fault.span }
     }
 }
@@ -366,24 +357,17 @@ fn written_bytes(table: &DeTable<'_>) -> usize {
     table.iter().map(bytes).sum()
 }
 
-/// A fault of the file as a problem on its line.
-fn placed(source: &Source, fault: Fault) -> Problem {
-    let (line, line_start) = source.line_at(fault.span.start);
-    let start = fault.span.start.saturating_sub(line_start).min(line.bytes.len());
-    let end = fault.span.end.saturating_sub(line_start).clamp(start, line.bytes.len());
-    Problem::new(line, Fault { span: start..end, ..fault })
-}
-
 /// Faults on their lines, as many as fit into [`MAX_KEPT_LINE_BYTES`], and one at least.
 fn problems(source: &Source, faults: Vec<Fault>) -> Vec<Problem> {
     let mut kept_bytes = 0;
     let mut problems = Vec::new();
     for fault in faults {
-        kept_bytes += source.line_at(fault.span.start).0.bytes.len();
+        let problem = Problem::at(source, fault);
+        kept_bytes += problem.line.len();
         if MAX_KEPT_LINE_BYTES < kept_bytes && !problems.is_empty() {
             break;
         }
-        problems.push(placed(source, fault));
+        problems.push(problem);
     }
     problems
 }

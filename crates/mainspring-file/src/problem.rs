@@ -124,25 +124,23 @@ impl Problem {
         Problem { line_number: line.number, line: line.bytes.to_vec(), fault, severity: Severity::Problem }
     }
 
+    /// Places a fault of the whole text on its line. A span that goes beyond the line ends with it.
+    pub fn at(source: &Source, fault: Fault) -> Problem {
+        let (line, line_start) = source.line_at(fault.span.start);
+        let within = |offset: usize| offset.saturating_sub(line_start).min(line.bytes.len());
+        let span = within(fault.span.start)..within(fault.span.end);
+        Problem::new(line, Fault { span, ..fault })
+    }
+
     /// Places something doubtful on its line.
     pub fn warning(line: Line<'_>, fault: Fault) -> Problem {
-        Problem { severity: Severity::Warning, ..Problem::new(line, fault) }
+        Problem::new(line, fault).into_warning()
     }
 
     /// The same as something doubtful.
     #[must_use]
     pub fn into_warning(self) -> Problem {
         Problem { severity: Severity::Warning, ..self }
-    }
-
-    /// Places something on its line that keeps nothing else out of force.
-    pub fn minor(line: Line<'_>, fault: Fault) -> Problem {
-        Problem { severity: Severity::Minor, ..Problem::new(line, fault) }
-    }
-
-    /// Places something worth knowing on its line.
-    pub fn remark(line: Line<'_>, fault: Fault) -> Problem {
-        Problem { severity: Severity::Remark, ..Problem::new(line, fault) }
     }
 
     /// That of a text that is longer than a file of jobs may be; `None` for any other.
@@ -163,6 +161,19 @@ impl Problem {
     pub fn in_file<'a>(&'a self, name: &'a str) -> impl fmt::Display + 'a {
         InFile { problem: self, name }
     }
+}
+
+/// The text that bytes are.
+///
+/// # Errors
+///
+/// A fault at the first that are not UTF-8.
+pub fn text_of(bytes: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let start = error.valid_up_to();
+        let end = error.error_len().map_or(bytes.len(), |length| start + length);
+        Fault::new(start..end, "this is not UTF-8 text").with_hint("save the file in the encoding UTF-8")
+    })
 }
 
 /// All problems of one file as text, at most [`MAX_SHOWN_PROBLEMS`] of them one by one. `unkept_count` is the
@@ -217,13 +228,9 @@ impl Excerpt {
         let marked: Vec<char> = displayed(&line[fault.span.clone()]).collect();
         let after: Vec<char> = displayed(&line[fault.span.end..]).collect();
         let all = before.len() + marked.len() + after.len();
-        if all <= MAX_EXCERPT_CHARS {
-            let padding = before.iter().map(blank).collect();
-            let text = before.iter().chain(&marked).chain(&after).collect();
-            return Excerpt { text, padding, caret_count: columns(&marked).max(1) };
-        }
-        // A third of the room goes to what stands before; "…" marks each cut.
-        let start = before.len().saturating_sub(MAX_EXCERPT_CHARS / 3);
+        // Of a line that is cut a third of the room goes to what stands before; "…" marks each cut.
+        let is_cut = MAX_EXCERPT_CHARS < all;
+        let start = if is_cut { before.len().saturating_sub(MAX_EXCERPT_CHARS / 3) } else { 0 };
         let end = all.min(start + MAX_EXCERPT_CHARS);
         debug_assert!(before.len() <= end, "what is marked begins in what is shown");
         let shown = before.iter().chain(&marked).chain(&after).skip(start).take(end - start);

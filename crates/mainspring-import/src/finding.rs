@@ -123,17 +123,15 @@ impl Findings {
             let (mut problems, mut bytes, mut unkept_count) = (Vec::new(), 0, 0);
             while let Some(finding) = rest.next_if(|finding| finding.place.file == file) {
                 debug_assert!(finding.place.span.start <= source.bytes().len(), "a place lies in its file");
-                let (line, start) = source.line_at(finding.place.span.start);
-                bytes += line.bytes.len();
+                bytes += source.line_at(finding.place.span.start).0.bytes.len();
                 let is_full = MAX_SHOWN_PROBLEMS <= problems.len() || MAX_KEPT_LINE_BYTES < bytes;
                 if is_full && !problems.is_empty() {
                     unkept_count += 1;
                     continue;
                 }
-                let within = |offset: usize| offset.saturating_sub(start).min(line.bytes.len());
-                let span = within(finding.place.span.start)..within(finding.place.span.end);
-                let fault = Fault { span, message: finding.message, hint: finding.todo };
-                problems.push(Problem { severity: finding.severity, ..Problem::new(line, fault) });
+                let Finding { place, severity, message, todo } = finding;
+                let fault = Fault { span: place.span, message, hint: todo };
+                problems.push(Problem { severity, ..Problem::at(source, fault) });
             }
             debug_assert!(problems.len() <= MAX_SHOWN_PROBLEMS);
             problems.sort_by_key(|problem| problem.line_number);
@@ -159,13 +157,6 @@ pub(crate) fn text_of<'s>(source: &'s Source, file: usize, findings: &mut Findin
         findings.problem(&at(offset..offset + 1), "a NUL byte has no place in a text");
         return None;
     }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Some(text),
-        Err(error) => {
-            let start = error.valid_up_to();
-            let end = error.error_len().map_or(bytes.len(), |length| start + length);
-            findings.problem(&at(start..end), "this is not UTF-8 text");
-            None
-        }
-    }
+    let text = mainspring_file::problem::text_of(bytes);
+    text.map_err(|fault| findings.problem(&at(fault.span), fault.message)).ok()
 }

@@ -309,7 +309,7 @@ fn entry_warnings(placed: &PlacedEntry, format: Format, look: &Look) -> Vec<Prob
     let of_schedule = warnings(&placed.schedule(&look.zone), text, look.from);
     let shell = placed.environment.value("SHELL");
     let of_command = of_command(text, placed.entry.command_start, format, shell);
-    of_schedule.into_iter().chain(of_command).map(|fault| placed.warning(fault)).collect()
+    of_schedule.into_iter().chain(of_command).map(|fault| placed.problem(fault).into_warning()).collect()
 }
 
 /// The problems of jobs whose users are not there. Each user is looked up once.

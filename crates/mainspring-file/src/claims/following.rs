@@ -11,7 +11,7 @@ use mainspring_job::{JobName, MAX_FOLLOWERS, circle};
 
 use super::claimant::{Claimant, InForce};
 use crate::jobfile::{Follows, PlacedJob};
-use crate::problem::{Problem, Severity};
+use crate::problem::Problem;
 
 /// The last good file that has a job in a circle, or one more than may follow a job; with its problems.
 pub(super) fn judge(files: &[Claimant], in_force: &InForce<'_>) -> Result<(), (usize, Vec<Problem>)> {
@@ -63,8 +63,7 @@ pub fn unknown(files: &[Claimant], is_known: impl Fn(&JobName) -> bool) -> Vec<(
         for place in file.loaded.jobs.iter().flat_map(|placed| &placed.follows) {
             if !names.contains(&place.job) && !is_known(&place.job) {
                 let message = format!("there is no job `{}`, so nothing follows", place.job);
-                let problem = place.problem(&file.loaded.source, message);
-                found.push((index, Problem { severity: Severity::Warning, ..problem }));
+                found.push((index, place.problem(&file.loaded.source, message).into_warning()));
             }
         }
     }

@@ -18,7 +18,7 @@ use super::entry::Entry;
 use super::findings::Findings;
 use super::format::{Format, MAX_LINE_BYTES};
 use super::note::{MARK, Note, commented, noted, resembling};
-use crate::problem::{Fault, Problem};
+use crate::problem::{Fault, Problem, Severity};
 use crate::source::Line;
 
 /// What the line above says of the line that is read now.
@@ -85,9 +85,9 @@ impl<'s> LineAbove<'s> {
                     Fault::new(mark(offset), "no entry stands on the line below: this line is not used");
                 let hint =
                     "it stands directly above its entry, without a blank line, comment or setting between";
-                found.tell(Problem::minor(line, fault.with_hint(hint)));
+                found.tell(minor(line, fault.with_hint(hint)));
             }
-            LineAbove::Note(line, _, Err(fault)) => found.tell(Problem::minor(line, fault)),
+            LineAbove::Note(line, _, Err(fault)) => found.tell(minor(line, fault)),
             // A second `#` before the mark switches a note off.
             LineAbove::Resembling(line, _) if words(&line).is_some() => {}
             LineAbove::Resembling(line, fault) => found.remark(Problem::warning(line, fault)),
@@ -103,7 +103,8 @@ impl<'s> LineAbove<'s> {
                     None => "the entry below is a comment: this line is switched off with it".to_owned(),
                 };
                 found.switched_off.extend(note.name);
-                found.remark(Problem::remark(line, Fault::new(mark(offset), message)));
+                let remark = Problem::new(line, Fault::new(mark(offset), message));
+                found.remark(Problem { severity: Severity::Remark, ..remark });
             }
             // Both are comments, and were made so on purpose.
             LineAbove::Resembling(line, _) => {
@@ -112,6 +113,11 @@ impl<'s> LineAbove<'s> {
             LineAbove::Nothing | LineAbove::Note(..) => self.tell_unused(found),
         }
     }
+}
+
+/// A fault that keeps no entry out of force.
+fn minor(line: Line<'_>, fault: Fault) -> Problem {
+    Problem { severity: Severity::Minor, ..Problem::new(line, fault) }
 }
 
 /// The words behind the mark in a comment, however many `#` it begins with.
