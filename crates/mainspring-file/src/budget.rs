@@ -153,7 +153,8 @@ mod tests {
         };
         let mut budget = Budget::default();
         let read = |(name, text): (String, String)| {
-            LoadedFile::parse_within(&Source::new(name, text), Format::User, &TimeZone::UTC, &mut budget)
+            let kind = Format::User.into();
+            LoadedFile::parse_within(&Source::new(name, text), &kind, &TimeZone::UTC, &mut budget)
         };
         let files: Vec<LoadedFile> = (0..4).map(text).map(read).collect();
         let made: usize = files.iter().flat_map(|file| &file.jobs).map(PlacedJob::weight).sum();

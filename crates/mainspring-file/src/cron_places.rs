@@ -83,35 +83,42 @@ impl CronPlaces {
         ACCESS.map(|path| self.root.join(path))
     }
 
-    /// Which of the places a file is in, if it is in one.
-    pub fn of(&self, path: &Path) -> Option<Place> {
+    /// What kind of crontab a file is, if it is in one of the places.
+    pub fn kind(&self, path: &Path) -> Option<Kind> {
         let folder = path.parent()?;
-        if path == self.root.join(TABLE) || folder == self.root.join(FOLDER) {
-            return Some(Place::System);
-        }
-        (folder == self.root.join(SPOOL)).then_some(Place::Spool)
-    }
-
-    /// How the entries of a file are run.
-    pub fn habits(&self, path: &Path, place: Place) -> Habits {
-        let user = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let (place, format, user) = if path == self.root.join(TABLE) || folder == self.root.join(FOLDER) {
+            (Place::System, Format::System, None)
+        } else if folder == self.root.join(SPOOL) {
+            (Place::Spool, Format::User, path.file_name().map(|name| name.to_string_lossy().into_owned()))
+        } else {
+            return None;
+        };
         let folder = self.root.join(CRON_FOLDER);
-        Habits {
-            user: user.filter(|_| place == Place::Spool),
+        let habits = Habits {
+            user,
             pam_env: VARIABLES.map(|path| self.root.join(path)).to_vec(),
             cwd_else: Some(if folder.is_dir() { folder } else { "/".into() }),
             are_crons: true,
-        }
+        };
+        Some(Kind { format, habits, place: Some(place) })
     }
 }
 
-impl Place {
-    /// The format of its files.
-    pub fn format(self) -> Format {
-        match self {
-            Place::System => Format::System,
-            Place::Spool => Format::User,
-        }
+/// What kind of crontab a file is.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    /// Whether it has a column of users.
+    pub format: Format,
+    /// What cron does beside what it says.
+    pub habits: Habits,
+    /// Which of cron's places it is in.
+    pub place: Option<Place>,
+}
+
+impl From<Format> for Kind {
+    /// One that is served as it is.
+    fn from(format: Format) -> Kind {
+        Kind { format, habits: Habits::default(), place: None }
     }
 }
 
@@ -122,13 +129,14 @@ mod tests {
     #[test]
     fn a_file_is_known_by_its_folder() {
         let places = CronPlaces::below(Path::new("/"));
-        let of = |path: &str| places.of(Path::new(path));
+        let kind = |path: &str| places.kind(Path::new(path));
+        let of = |path: &str| kind(path)?.place;
         assert_eq!(of("/etc/crontab"), Some(Place::System));
         assert_eq!(of("/etc/cron.d/certbot"), Some(Place::System));
         assert_eq!(of("/var/spool/cron/crontabs/mara"), Some(Place::Spool));
         assert_eq!([of("/etc/anacrontab"), of("/etc/cron.d/a/b"), of("/srv/etc/crontab")], [None; 3]);
-        let habits = |path: &str, place| places.habits(Path::new(path), place);
-        assert_eq!(habits("/var/spool/cron/crontabs/mara", Place::Spool).user.as_deref(), Some("mara"));
-        assert_eq!(habits("/etc/crontab", Place::System).user, None);
+        let user = |path: &str| kind(path).unwrap().habits.user;
+        assert_eq!(user("/var/spool/cron/crontabs/mara").as_deref(), Some("mara"));
+        assert_eq!(user("/etc/crontab"), None);
     }
 }

@@ -16,14 +16,13 @@ use jiff::tz::TimeZone;
 use mainspring_job::{Group, JobName};
 
 use crate::budget::Budget;
-use crate::cron_places::{CronPlaces, Place};
-use crate::crontab::habits::Habits;
+use crate::cron_places::{CronPlaces, Kind, Place};
 use crate::crontab::{Crontab, Format, definition};
 use crate::hook::Target;
 use crate::jobfile::{JobFile, PlacedJob, is_job_file};
 use crate::problem::{Fault, Problem, Severity, render};
 use crate::source::{FileError, Line, Source};
-use crate::trust;
+use crate::trust::{self, Distrust};
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{ROOT, Refusal, own_uid};
@@ -77,10 +76,7 @@ impl Reader {
     ///
     /// When it cannot be read, or is refused. Problems within it are no errors.
     pub fn load(&self, name: &str) -> Result<LoadedFile, FileError> {
-        let source = Source::read(name)?;
-        let kind = self.kind(name);
-        let loaded = LoadedFile::parse_as(&source, &kind, &self.zone, &mut Budget::default());
-        self.judged(&source, &kind, loaded)
+        self.load_beside(name, 0)
     }
 
     /// The same for a file of a folder whose other files take so much of the folder's budget.
@@ -90,42 +86,14 @@ impl Reader {
     /// As [`load`](Self::load).
     pub fn load_beside(&self, name: &str, others_bytes: usize) -> Result<LoadedFile, FileError> {
         let source = Source::read(name)?;
-        let kind = self.kind(name);
-        let loaded = LoadedFile::parse_beside(&source, &kind, &self.zone, others_bytes);
-        self.judged(&source, &kind, loaded)
-    }
-
-    /// What kind of crontab a file is, if it is one.
-    fn kind(&self, name: &str) -> Kind {
         let path = Path::new(name);
-        let found = self.cron.as_ref().and_then(|cron| Some((cron, cron.of(path)?)));
-        let Some((cron, place)) = found else { return self.format.of(path).into() };
-        Kind { format: place.format(), habits: cron.habits(path, place), place: Some(place) }
-    }
-
-    fn judged(&self, source: &Source, kind: &Kind, mut loaded: LoadedFile) -> Result<LoadedFile, FileError> {
-        loaded.judge_place(source, kind, &self.users)?;
-        loaded.check_users(source, &self.users);
+        let kind = self.cron.as_ref().and_then(|cron| cron.kind(path));
+        let kind = kind.unwrap_or_else(|| self.format.of(path).into());
+        let mut loaded = LoadedFile::parse_beside(&source, &kind, &self.zone, others_bytes);
+        loaded.judge_place(&kind, &self.users)?;
+        loaded.check_users(&self.users);
         loaded.complete_hooks(self);
         Ok(loaded)
-    }
-}
-
-/// What kind of crontab a file is.
-#[derive(Clone, Debug)]
-pub struct Kind {
-    /// Whether it has a column of users.
-    pub format: Format,
-    /// What cron does beside what it says.
-    pub habits: Habits,
-    /// Which of cron's places it is in.
-    pub place: Option<Place>,
-}
-
-impl From<Format> for Kind {
-    /// One that is served as it is.
-    fn from(format: Format) -> Kind {
-        Kind { format, habits: Habits::default(), place: None }
     }
 }
 
@@ -139,7 +107,7 @@ impl LoadedFile {
 
     /// Reads what is in memory already.
     pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> LoadedFile {
-        LoadedFile::parse_within(source, format, zone, &mut Budget::default())
+        LoadedFile::parse_within(source, &format.into(), zone, &mut Budget::default())
     }
 
     /// The same for a file of a folder whose other files take so much of the folder's budget.
@@ -149,20 +117,16 @@ impl LoadedFile {
             |problems| LoadedFile { source: source.without_text(), problems, ..LoadedFile::default() };
         match Budget::beside(others_bytes, source.bytes().len()) {
             Ok(mut budget) => {
-                let loaded = LoadedFile::parse_as(source, kind, zone, &mut budget);
+                let loaded = LoadedFile::parse_within(source, kind, zone, &mut budget);
                 if budget.is_of_full_folder() { refused(loaded.problems) } else { loaded }
             }
             Err(fault) => refused(vec![Problem::new(Line { number: 1, bytes: b"" }, fault)]),
         }
     }
 
-    /// The same for one of several files of which all jobs together have a budget.
-    pub fn parse_within(source: &Source, format: Format, zone: &TimeZone, budget: &mut Budget) -> LoadedFile {
-        LoadedFile::parse_as(source, &format.into(), zone, budget)
-    }
-
-    /// The same for a kind of crontab; in one of cron's places a file is no job file.
-    pub fn parse_as(source: &Source, kind: &Kind, zone: &TimeZone, budget: &mut Budget) -> LoadedFile {
+    /// The same for one of several files of which all jobs together have a budget. In one of cron's places a
+    /// file is no job file.
+    pub fn parse_within(source: &Source, kind: &Kind, zone: &TimeZone, budget: &mut Budget) -> LoadedFile {
         if let Some(problem) = Problem::of_length(source) {
             return LoadedFile { source: source.clone(), problems: vec![problem], ..LoadedFile::default() };
         }
@@ -211,34 +175,36 @@ impl LoadedFile {
     /// # Errors
     ///
     /// When it is refused.
-    pub fn judge(&self, source: &Source) -> Result<(), FileError> {
+    pub fn judge(&self) -> Result<(), FileError> {
         let us = own_uid();
         let names_users = self.jobs.iter().any(|placed| user_of(placed).is_some());
-        let Some(ownership) = source.ownership().filter(|_| us == ROOT || names_users) else {
-            return Ok(());
-        };
-        let distrusted = |why| FileError::Distrusted { name: source.name().to_owned(), why };
-        trust::judge(ownership, us).map_err(distrusted)
+        match self.source.ownership().filter(|_| us == ROOT || names_users) {
+            Some(file) => trust::judge(file, us).map_err(|why| self.distrusted(why)),
+            None => Ok(()),
+        }
     }
 
     /// Judges the file by the rules of its place.
-    fn judge_place(&self, source: &Source, kind: &Kind, users: &Users) -> Result<(), FileError> {
-        let distrusted = |why| FileError::Distrusted { name: source.name().to_owned(), why };
-        let path = Path::new(source.name());
-        let Some(file) = source.ownership() else { return self.judge(source) };
-        match kind.place {
-            None => self.judge(source),
-            Some(Place::System) => {
-                self.judge(source)?;
-                trust::judge_system(file, path).map_err(distrusted)
+    fn judge_place(&self, kind: &Kind, users: &Users) -> Result<(), FileError> {
+        let path = Path::new(self.source.name());
+        let judged = match (kind.place, self.source.ownership()) {
+            (Some(Place::System), Some(file)) => {
+                self.judge()?;
+                trust::judge_system(file, path)
             }
-            Some(Place::Spool) => {
+            (Some(Place::Spool), Some(file)) => {
                 let user = kind.habits.user.as_deref().unwrap_or_default();
                 // Of a user who is not there nothing runs, which is told of each entry.
                 let Ok(account) = users.account(user) else { return Ok(()) };
-                trust::judge_spool(file, account.uid(), path).map_err(distrusted)
+                trust::judge_spool(file, account.uid(), path)
             }
-        }
+            _ => return self.judge(),
+        };
+        judged.map_err(|why| self.distrusted(why))
+    }
+
+    fn distrusted(&self, why: Distrust) -> FileError {
+        FileError::Distrusted { name: self.source.name().to_owned(), why }
     }
 
     /// Whether the file may come into force: all of it was understood that an entry depends on.
@@ -280,14 +246,14 @@ impl LoadedFile {
     }
 
     /// Takes out the jobs whose users cannot be become, each of them a problem.
-    fn check_users(&mut self, source: &Source, users: &Users) {
+    fn check_users(&mut self, users: &Users) {
         let mut problems = Vec::new();
         self.jobs.retain(|placed| {
             let Some(user) = user_of(placed) else { return true };
             match users.account(&user) {
                 Ok(_) => true,
                 Err(refusal) => {
-                    problems.push(user_problem(source, placed.line_number, &user, &refusal));
+                    problems.push(user_problem(&self.source, placed.line_number, &user, &refusal));
                     false
                 }
             }
@@ -345,7 +311,7 @@ mod tests {
         let ourselves = Account { name: "somebody".into(), home: "/".into(), identity: None };
         let source = Source::new("crontab", "@daily no-such-user true\n@daily somebody true\n");
         let mut loaded = LoadedFile::parse(&source, Format::System, &TimeZone::UTC);
-        loaded.check_users(&source, &Users::new(ourselves));
+        loaded.check_users(&Users::new(ourselves));
         assert_eq!((loaded.jobs.len(), loaded.problems[0].fault.span.clone()), (1, 7..19));
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
         };
         let format = Format::from(args.format).of(Path::new(name));
         let loaded = LoadedFile::parse(&source, format, &TimeZone::UTC);
-        loaded.judge(&source)?;
+        loaded.judge()?;
         say(&loaded.problems_text());
         if !loaded.is_good() {
             exit = Exit::Invalid;

@@ -22,12 +22,12 @@ use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::budget::Budget;
 use mainspring_file::claims::{Claimant, InForce, settle, unknown};
-use mainspring_file::cron_places::Place;
+use mainspring_file::cron_places::{Kind, Place};
 use mainspring_file::crontab::habits::Habits;
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
 use mainspring_file::folder::NameRule;
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
-use mainspring_file::loaded_file::{Kind, LoadedFile};
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::plain;
 use mainspring_file::presence::{missing, missing_for};
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, Severity, render};
@@ -56,7 +56,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
         match Source::read(name) {
             Ok(source) => {
                 let file = claimant(&source, &look);
-                if let Some(refused) = args.here.then(|| file.loaded.judge(&source).err()).flatten() {
+                if let Some(refused) = args.here.then(|| file.loaded.judge().err()).flatten() {
                     message::complain(&refused);
                     exit = exit.and(Exit::Denied);
                 }
@@ -97,7 +97,7 @@ pub(super) fn crontab_findings(source: &Source, user: &str) -> (String, bool) {
         Look { format: Format::User, zone: zone_or_system(None), from: Moment::now().wall, is_here: false };
     let habits = Habits { user: Some(user.to_owned()), ..Habits::default() };
     let kind = Kind { format: Format::User, habits, place: Some(Place::Spool) };
-    let mut loaded = LoadedFile::parse_as(source, &kind, &look.zone, &mut Budget::default());
+    let mut loaded = LoadedFile::parse_within(source, &kind, &look.zone, &mut Budget::default());
     let is_good = loaded.is_good();
     let entries = Crontab::parse(source, Format::User).entries;
     let doubts = entries.iter().flat_map(|placed| entry_warnings(placed, Format::User, &look));

@@ -185,7 +185,7 @@ fn body(placed: &PlacedEntry, habits: &Habits) -> ProcessBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cron_places::{CronPlaces, Place};
+    use crate::cron_places::CronPlaces;
     use crate::crontab::Format;
     use crate::jobfile::JobFile;
     use crate::source::Source;
@@ -200,7 +200,7 @@ mod tests {
     fn an_entry_of_a_users_crontab_is_that_users() {
         let crontab = Crontab::parse(&Source::new("mara", "@daily a\nMAILTO=\"\"\n@daily b\n"), Format::User);
         let places = CronPlaces::below("/no/such/root".as_ref());
-        let habits = places.habits("/no/such/root/var/spool/cron/crontabs/mara".as_ref(), Place::Spool);
+        let habits = places.kind("/no/such/root/var/spool/cron/crontabs/mara".as_ref()).unwrap().habits;
         let (jobs, _) = jobs(&crontab, "test", &TimeZone::UTC, &habits, &mut Budget::default());
         assert_eq!(
             (&*jobs[0].hook.mail_output, jobs[1].hook.mail_output.len()),

@@ -72,7 +72,7 @@ fn claimant(
 ) -> Result<Claimant, ErrorWire> {
     let format = if file.system { Format::System } else { Format::User };
     let mut loaded =
-        LoadedFile::parse_within(&Source::new(file.name, file.text), format, &reader.zone, budget);
+        LoadedFile::parse_within(&Source::new(file.name, file.text), &format.into(), &reader.zone, budget);
     loaded.complete_hooks(reader);
     if !loaded.is_good() {
         return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));

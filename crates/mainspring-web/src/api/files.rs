@@ -117,7 +117,7 @@ pub(super) fn loaded(
     }
     let mut budget = Budget::default();
     let read = |SentFile { path, text }| {
-        LoadedFile::parse_within(&Source::new(path, text), Format::User, zone, &mut budget)
+        LoadedFile::parse_within(&Source::new(path, text), &Format::User.into(), zone, &mut budget)
     };
     let mut loaded: Vec<LoadedFile> = files.into_iter().map(read).collect();
     let is_of = |known: &CachedJob, file: &LoadedFile| {
