@@ -25,4 +25,5 @@ pub mod process;
 pub mod receiver;
 pub mod secret;
 pub mod template;
+pub mod url;
 pub mod webhook;

@@ -20,7 +20,7 @@ use crate::names::has_body;
 use crate::notification::{
     Destination, MAX_REASON_CHARACTERS, NotificationBody, NotificationFacts, WebhookTarget,
 };
-use crate::receiver::{host, is_of, percent};
+use crate::url::{host, is_of, percent, prefixed_url};
 use crate::webhook::WebhookBody;
 
 /// How many characters of a reason a URL has.
@@ -141,12 +141,10 @@ pub struct PingTarget {
 impl PingTarget {
     /// Reads a URL, with or without a prefix. `None` if it is neither.
     pub fn parse(text: &str) -> Option<PingTarget> {
-        let is_url = |text: &str| text.starts_with("http://") || text.starts_with("https://");
-        let prefixed = text.split_once(':').filter(|(_, url)| is_url(url));
-        let (service, url) = match prefixed {
-            Some((name, url)) => (SERVICES.iter().find(|service| service.name == name)?, url),
-            None if is_url(text) => (service_of(text), text),
-            None => return None,
+        let (word, url) = prefixed_url(text)?;
+        let service = match word {
+            Some(name) => SERVICES.iter().find(|service| service.name == name)?,
+            None => service_of(url),
         };
         Some(PingTarget { name: service.name, url: url.replace('{', "%7B") })
     }

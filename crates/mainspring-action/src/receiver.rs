@@ -24,6 +24,7 @@ use crate::notification::{
     MAX_REASON_CHARACTERS, Message, NotificationFacts, WebhookTarget, fact_names, last,
 };
 use crate::template::{Template, TemplateError, escaped};
+use crate::url::{host, is_of, percent};
 
 /// How many characters Slack wants in a message; it cuts at 40,000. Rocket.Chat takes 5,000.
 const SLACK_CHARACTERS: usize = 4_000;
@@ -292,30 +293,11 @@ fn characters(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// The host of a URL.
-pub(crate) fn host(url: &str) -> Option<String> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    Some(authority.rsplit('@').next()?.split(':').next()?.to_ascii_lowercase())
-}
-
-/// Whether a host is the known one or below it.
-pub(crate) fn is_of(host: &str, known: &str) -> bool {
-    host.strip_suffix(known).is_some_and(|before| before.is_empty() || before.ends_with('.'))
-}
-
 /// A text as it stands in a string of JSON.
 fn in_json(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     debug_assert!(2 <= quoted.len(), "a text stands between quotes");
     quoted[1..quoted.len() - 1].to_owned()
-}
-
-/// A text as it stands in a part of a URL: RFC 3986, 2.3.
-pub fn percent(text: &str) -> String {
-    let is_free = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-    let piece = |byte: u8| if is_free(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(piece).collect()
 }
 
 #[cfg(test)]

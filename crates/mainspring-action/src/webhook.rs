@@ -15,6 +15,7 @@ use crate::key::{Key, check, field, key};
 use crate::names::{MAX_OUTPUT_BYTES, has_body};
 use crate::secret::SecretBody;
 use crate::template;
+use crate::url::is_http;
 
 /// The keys of a webhook.
 pub const KEYS: &[Key<WebhookBody>] = &[
@@ -74,7 +75,7 @@ impl WebhookBody {
     /// # Errors
     /// The first mistake: lower case, no full stop.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if !["http://", "https://"].iter().any(|scheme| self.url.starts_with(scheme)) {
+        if !is_http(&self.url) {
             return Err(format!("`{}` is no URL that begins with http:// or https://", self.url));
         }
         check(KEYS, self)?;

@@ -32,7 +32,8 @@ use mainspring_action::notification::{
     Destination, MAX_REASON_CHARACTERS, Message, NotificationFacts, WebhookTarget, counted,
 };
 use mainspring_action::ping::{PingEvent, PingTarget};
-use mainspring_action::receiver::{RECEIVERS, Receiver, percent};
+use mainspring_action::receiver::{RECEIVERS, Receiver};
+use mainspring_action::url::{percent, prefixed_url};
 use mainspring_job::{
     Call, Failure, Group, Hook, JobName, MAX_CALLS, Notice, NoticeKind, Outcome, RunKey, Work,
 };
@@ -103,22 +104,17 @@ impl Target {
             return addresses_of(addresses).map(Target::Mail);
         }
         let text = text.trim();
-        let is_url = |text: &str| text.starts_with("http://") || text.starts_with("https://");
-        let (kind, url) = match text.split_once(':').filter(|(_, rest)| is_url(rest)) {
-            Some((word, url)) => {
-                (Some(Receiver::of_name(word).ok_or_else(|| unknown(word))?.name.to_owned()), url)
-            }
-            None => (None, text),
+        let Some((word, url)) = prefixed_url(text) else {
+            let expected = || "expected mailto:ADDRESS, a URL or a command".to_owned();
+            return (!text.is_empty()).then(|| Target::Command(text.to_owned())).ok_or_else(expected);
         };
-        match url {
-            "" => Err("expected mailto:ADDRESS, a URL or a command".to_owned()),
-            url if is_url(url) && !crate::url::is_url(url) => Err("this is no URL".to_owned()),
-            url if is_url(url) => {
-                let webhook = WebhookBody { url: url.replace('{', "%7B"), ..WebhookBody::default() };
-                Ok(Target::Webhook(Box::new(WebhookTarget { kind, webhook })))
-            }
-            command => Ok(Target::Command(command.to_owned())),
+        let receiver = word.map(|word| Receiver::of_name(word).ok_or_else(|| unknown(word))).transpose()?;
+        if !crate::url::is_url(url) {
+            return Err("this is no URL".to_owned());
         }
+        let kind = receiver.map(|receiver| receiver.name.to_owned());
+        let webhook = WebhookBody { url: url.replace('{', "%7B"), ..WebhookBody::default() };
+        Ok(Target::Webhook(Box::new(WebhookTarget { kind, webhook })))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::presence::is_program;
 use crate::problem::Fault;
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 use mainspring_action::template::SECRET_PREFIX;
+use mainspring_action::url::host;
 use mainspring_host::accounts::Account;
 
 /// Of a command that ends with `&`.
@@ -153,16 +154,10 @@ fn unused_secrets(webhook: &WebhookBody) -> Vec<String> {
 
 /// Whether others than this machine see it.
 fn is_in_the_clear(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("http://") else { return false };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    // What is before the last @ is a user's name and password.
-    let host = rest[..end].rsplit('@').next().unwrap_or_default();
-    let host = match host.strip_prefix('[') {
-        Some(address) => address.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
+    let is_here = |host: &String| {
+        host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
     };
-    let is_loopback = host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
-    !(is_loopback || host.eq_ignore_ascii_case("localhost"))
+    url.starts_with("http://") && !host(url).as_ref().is_some_and(is_here)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::problem::Fault;
 use crate::url;
 use mainspring_action::names::has_body;
 use mainspring_action::template::Template;
+use mainspring_action::url::is_http;
 use mainspring_action::webhook::{KEYS, WebhookBody};
 
 /// The request of the table at a place, which may have `more` keys. `words` may stand between its braces.
@@ -42,7 +43,7 @@ pub(super) fn read(
     template(&url, words, &names, faults);
     // Variables stand for themselves here: what they become is known only when it is sent.
     let is_url = url::has_host(&url.value.replace(['{', '}'], "x"));
-    if !is_url || !["http://", "https://"].iter().any(|scheme| url.value.starts_with(scheme)) {
+    if !is_url || !is_http(url.value) {
         faults.push(Fault::new(url.span.clone(), "expected a URL that begins with http:// or https://"));
     }
     for (_, value) in fields.table("headers", faults).iter().flat_map(Fields::all) {
