@@ -36,6 +36,7 @@ mod following;
 mod groups;
 
 pub use claimant::{Claimant, Holder, InForce};
+use claimant::{good, is_replaced};
 pub use following::unknown;
 
 /// Gives every job of the good files a name that it may have; where there is none, the file gets a problem.
@@ -85,20 +86,17 @@ fn owners(
     files: &[Claimant],
     held: &BTreeMap<JobName, Holder>,
 ) -> Result<BTreeMap<JobName, Holder>, (usize, Vec<Problem>)> {
-    let is_good =
-        |job_source: &str| files.iter().any(|file| file.job_source == job_source && file.loaded.is_good());
-    let stays = |(_, holder): &(&JobName, &Holder)| !is_good(&holder.job_source);
+    let stays = |(_, holder): &(&JobName, &Holder)| !is_replaced(&holder.job_source, files);
     let mut owners: BTreeMap<JobName, Holder> =
         held.iter().filter(stays).map(|(name, holder)| (name.clone(), holder.clone())).collect();
-    let good = || files.iter().enumerate().filter(|(_, file)| file.loaded.is_good());
-    for (_, file) in good() {
+    for (_, file) in good(files) {
         for (name, holder) in names_of(file) {
             if held.get(&name).is_some_and(|before| before.job_source == holder.job_source) {
                 owners.insert(name, holder);
             }
         }
     }
-    for (index, file) in good() {
+    for (index, file) in good(files) {
         let mut problems = Vec::new();
         for (name, holder) in names_of(file) {
             match owners.get(&name) {

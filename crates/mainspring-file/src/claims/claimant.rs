@@ -20,6 +20,16 @@ pub struct Claimant {
     pub loaded: LoadedFile,
 }
 
+/// The good files, each with its index among all.
+pub(super) fn good(files: &[Claimant]) -> impl Iterator<Item = (usize, &Claimant)> + Clone {
+    files.iter().enumerate().filter(|(_, file)| file.loaded.is_good())
+}
+
+/// Whether a good file takes the place of what is in force of a source.
+pub(super) fn is_replaced(job_source: &str, files: &[Claimant]) -> bool {
+    good(files).any(|(_, file)| file.job_source == job_source)
+}
+
 /// What has a name now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {

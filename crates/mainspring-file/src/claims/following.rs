@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{JobName, MAX_FOLLOWERS, circle};
 
-use super::claimant::{Claimant, InForce};
+use super::claimant::{Claimant, InForce, good, is_replaced};
 use crate::jobfile::{Follows, PlacedJob};
 use crate::problem::Problem;
 
 /// The last good file that has a job in a circle, or one more than may follow a job; with its problems.
 pub(super) fn judge(files: &[Claimant], in_force: &InForce<'_>) -> Result<(), (usize, Vec<Problem>)> {
-    let good = || files.iter().enumerate().filter(|(_, file)| file.loaded.is_good());
-    if good().all(|(_, file)| file.loaded.jobs.iter().all(|placed| placed.follows.is_empty())) {
+    let good = good(files);
+    if good.clone().all(|(_, file)| file.loaded.jobs.iter().all(|placed| placed.follows.is_empty())) {
         return Ok(());
     }
     let follows = edges(files, in_force);
@@ -30,7 +30,7 @@ pub(super) fn judge(files: &[Claimant], in_force: &InForce<'_>) -> Result<(), (u
             let message = format!("the job would follow itself: {}", names.join(" follows "));
             Some(place.problem(&files[index].loaded.source, message))
         };
-        let in_file = good().filter_map(|(index, file)| {
+        let in_file = good.filter_map(|(index, file)| {
             Some((index, file.loaded.jobs.iter().find_map(|placed| problem(index, placed))?))
         });
         // What was in force before is no circle in itself.
@@ -42,7 +42,7 @@ pub(super) fn judge(files: &[Claimant], in_force: &InForce<'_>) -> Result<(), (u
         *counts.entry(name).or_default() += 1;
     }
     let is_over = |place: &&Follows| counts.get(&place.job).is_some_and(|count| MAX_FOLLOWERS < *count);
-    let in_file = good().filter_map(|(index, file)| {
+    let in_file = good.filter_map(|(index, file)| {
         let place = file.loaded.jobs.iter().flat_map(|placed| &placed.follows).find(is_over)?;
         let message = format!("more than {MAX_FOLLOWERS} jobs follow `{}`", place.job);
         Some((index, vec![place.problem(&file.loaded.source, message)]))
@@ -72,16 +72,15 @@ pub fn unknown(files: &[Claimant], is_known: impl Fn(&JobName) -> bool) -> Vec<(
 
 /// Who follows whom, if the good files are taken over.
 fn edges(files: &[Claimant], in_force: &InForce<'_>) -> BTreeMap<JobName, Vec<JobName>> {
-    let is_good =
-        |job_source: &str| files.iter().any(|file| file.job_source == job_source && file.loaded.is_good());
-    let stays = |name: &JobName| in_force.held.get(name).is_none_or(|holder| !is_good(&holder.job_source));
+    let stays =
+        |name: &JobName| in_force.held.get(name).is_none_or(|holder| !is_replaced(&holder.job_source, files));
     let mut follows: BTreeMap<JobName, Vec<JobName>> = in_force
         .follows
         .iter()
         .filter(|(name, _)| stays(name))
         .map(|(name, of)| (name.clone(), of.clone()))
         .collect();
-    for placed in files.iter().filter(|file| file.loaded.is_good()).flat_map(|file| &file.loaded.jobs) {
+    for placed in good(files).flat_map(|(_, file)| &file.loaded.jobs) {
         let names = placed.follows.iter().map(|place| place.job.clone());
         follows.insert(placed.job.name.clone(), names.collect());
     }

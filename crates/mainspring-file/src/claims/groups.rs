@@ -8,19 +8,17 @@ use std::collections::BTreeMap;
 
 use mainspring_job::JobName;
 
-use super::claimant::{Claimant, InForce};
+use super::claimant::{Claimant, InForce, good, is_replaced};
 use crate::jobfile;
 use crate::problem::Problem;
 
 /// The first good file that gives a group another limit or rate than a file before it, or than what stays in
 /// force; with its problems.
 pub(super) fn judge(files: &[Claimant], in_force: &InForce<'_>) -> Result<(), (usize, Vec<Problem>)> {
-    let good = || files.iter().enumerate().filter(|(_, file)| file.loaded.is_good());
-    let stays = |source: &str| !good().any(|(_, file)| file.job_source == source);
-    let staying = in_force.groups.iter().filter(|(_, holder)| stays(&holder.job_source));
+    let staying = in_force.groups.iter().filter(|(_, holder)| !is_replaced(&holder.job_source, files));
     let mut known: BTreeMap<_, _> =
         staying.map(|(group, holder)| (&group.name, (group, holder.place.clone()))).collect();
-    for (index, file) in good().filter(|(_, file)| !file.loaded.groups.is_empty()) {
+    for (index, file) in good(files).filter(|(_, file)| !file.loaded.groups.is_empty()) {
         let source = &file.loaded.source;
         let lines = jobfile::lines_of_groups(source);
         let line = |name: &JobName| lines.get(name.as_str()).copied().unwrap_or(1);
