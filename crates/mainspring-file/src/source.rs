@@ -23,9 +23,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::{error, fmt};
 
-use crate::trust::{Distrust, Ownership};
+use crate::trust::Distrust;
 use crate::watch::Stamp;
-use mainspring_host::regular::{Regular, open_regular};
+use mainspring_host::regular::{Ownership, open_regular};
 
 /// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no
 /// crontab.
@@ -75,9 +75,7 @@ impl Source {
             let before = stamp()?;
             let source = Source::read_from(name, &opened.file)?;
             if stamp()? == before {
-                let Regular { uid, mode, link_count, path, doubt, .. } = opened;
-                let ownership = Some(Ownership { uid, mode, link_count, path, doubt });
-                return Ok(Source { ownership, stamp: Some(before), ..source });
+                return Ok(Source { ownership: Some(opened.ownership), stamp: Some(before), ..source });
             }
         }
         Err(FileError::Changing { name: name.to_owned() })

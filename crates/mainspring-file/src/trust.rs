@@ -19,9 +19,10 @@
 
 use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mainspring_host::doubt::{Doubt, OTHERS_MAY_WRITE};
+use mainspring_host::regular::Ownership;
 
 /// The bits of a file's mode.
 const ALL_BITS: u32 = 0o7777;
@@ -30,21 +31,6 @@ const ALL_BITS: u32 = 0o7777;
 const CRONTAB_MODE: u32 = 0o600;
 
 const _: () = assert!(CRONTAB_MODE & !ALL_BITS == 0, "or no mode would be it");
-
-/// What the file system says of a file that was read, at the moment it was opened.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ownership {
-    /// The number of its owner.
-    pub uid: u32,
-    /// Its permission bits.
-    pub mode: u32,
-    /// How many names it has.
-    pub link_count: u64,
-    /// Where it is, without links.
-    pub path: PathBuf,
-    /// Who else could have put it there.
-    pub doubt: Option<Doubt>,
-}
 
 /// Why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

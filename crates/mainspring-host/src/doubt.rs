@@ -71,6 +71,11 @@ impl fmt::Display for Doubt {
 
 impl From<Doubt> for io::Error {
     fn from(doubt: Doubt) -> io::Error {
-        io::Error::new(io::ErrorKind::PermissionDenied, doubt.to_string())
+        denied(doubt.to_string())
     }
+}
+
+/// That something is not trusted.
+pub(crate) fn denied(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, why)
 }

@@ -11,6 +11,8 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
+use crate::doubt::denied;
+
 /// How a file is opened that has the mode 0600 if it is made.
 pub fn file() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -41,10 +43,6 @@ pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = options.custom_flags(flags.bits()).open(path)?;
     let found = file.metadata()?;
     let is_ours = found.is_file() && found.nlink() == 1;
-    is_ours.then_some(file).ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            format!("{} is no regular file of one name", path.display()),
-        )
-    })
+    let other = || denied(format!("{} is no regular file of one name", path.display()));
+    is_ours.then_some(file).ok_or_else(other)
 }

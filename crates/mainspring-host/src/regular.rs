@@ -25,8 +25,8 @@ use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::Uid;
 
-use crate::doubt::OTHERS_MAY_WRITE;
-pub use crate::regular_file::{Regular, read_whole};
+use crate::doubt::{OTHERS_MAY_WRITE, denied};
+pub use crate::regular_file::{Ownership, Regular, read_whole};
 use crate::sys::{FOLDER, link_count, mode};
 use crate::walk::{End, Walk, hold, kind};
 
@@ -48,19 +48,17 @@ impl Regular {
     ///
     /// Who else could have, as an error of the kind `PermissionDenied`.
     pub fn judge(&self, also: Option<u32>) -> io::Result<()> {
-        let denied = |text: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
-        if let Some(doubt) = &self.doubt {
+        let Ownership { uid, mode, doubt, .. } = &self.ownership;
+        if let Some(doubt) = doubt {
             return Err(doubt.clone().into());
         }
         let us = Uid::effective();
-        if us.is_root() && self.uid != 0 && Some(self.uid) != also {
-            return denied(format!("it belongs to user {}", self.uid));
+        if us.is_root() && *uid != 0 && Some(*uid) != also {
+            return Err(denied(format!("it belongs to user {uid}")));
         }
-        if self.mode & if us.is_root() { OTHERS_MAY_WRITE } else { ALL_MAY_WRITE } != 0 {
-            return denied(format!(
-                "its mode {:04o} lets others write it: take that away with chmod go-w",
-                self.mode
-            ));
+        if mode & if us.is_root() { OTHERS_MAY_WRITE } else { ALL_MAY_WRITE } != 0 {
+            let text = format!("its mode {mode:04o} lets others write it: take that away with chmod go-w");
+            return Err(denied(text));
         }
         Ok(())
     }
@@ -86,7 +84,8 @@ pub fn open_regular(path: &Path) -> io::Result<Regular> {
     }
     let doubt = walk.doubt(Some(opened.st_uid));
     let (uid, mode, link_count) = (opened.st_uid, mode(&opened), link_count(&opened));
-    Ok(Regular { file: file.into(), path: walk.path, uid, mode, link_count, doubt })
+    let ownership = Ownership { uid, mode, link_count, path: walk.path, doubt };
+    Ok(Regular { file: file.into(), ownership })
 }
 
 /// Takes all permissions of others from a file in a folder that was judged, if it is a regular file of one
@@ -127,7 +126,7 @@ mod tests {
         let mut opened = open_regular(path).unwrap();
         let mut text = String::new();
         opened.file.read_to_string(&mut text).unwrap();
-        assert_eq!(opened.doubt, None, "{}", path.display());
+        assert_eq!(opened.ownership.doubt, None, "{}", path.display());
         text
     }
 
@@ -139,7 +138,7 @@ mod tests {
         symlink("rel/2", folder.join("cur")).unwrap();
         assert_eq!(read(&folder.join("cur/jobs")), "two");
         assert_eq!(read(&folder.join("rel/2/../../cur/./jobs")), "two");
-        assert_eq!(open_regular(&folder.join("cur/jobs")).unwrap().path, folder.join("rel/2/jobs"));
+        assert_eq!(open_regular(&folder.join("cur/jobs")).unwrap().ownership.path, folder.join("rel/2/jobs"));
         // A ConfigMap of Kubernetes: the name leads through a link that is replaced as a whole.
         fs::create_dir(folder.join("..2026_v1")).unwrap();
         fs::write(folder.join("..2026_v1/jobs.toml"), "v1").unwrap();
@@ -193,6 +192,6 @@ mod tests {
         assert_eq!(read(&folder.join("two")), "");
         fs::set_permissions(&folder, Permissions::from_mode(0o1777)).unwrap();
         let path = folder.join("two");
-        assert_eq!(open_regular(&path).unwrap().doubt, Some(Doubt::Names { path }));
+        assert_eq!(open_regular(&path).unwrap().ownership.doubt, Some(Doubt::Names { path }));
     }
 }

@@ -15,15 +15,22 @@ use crate::doubt::Doubt;
 pub struct Regular {
     /// The file.
     pub file: File,
-    /// Where it is, without links.
-    pub path: PathBuf,
+    /// Who may have chosen and written it.
+    pub ownership: Ownership,
+}
+
+/// What the file system says of a file, at the moment it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ownership {
     /// The number of its owner.
     pub uid: u32,
     /// Its permission bits.
     pub mode: u32,
     /// How many names it has.
     pub link_count: u64,
-    /// Who else could have chosen it.
+    /// Where it is, without links.
+    pub path: PathBuf,
+    /// Who else could have put it there.
     pub doubt: Option<Doubt>,
 }
 

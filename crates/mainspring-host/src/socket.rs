@@ -28,6 +28,7 @@ use nix::sys::socket::{Backlog, UnixAddr, bind, listen as begin_to_listen, setso
 use nix::sys::stat::SFlag;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
+use crate::doubt::denied;
 use crate::folder::Folder;
 pub use crate::stale_socket::StaleSocket;
 use crate::sys::{self, Entry, MAX_ADDRESS_BYTES, mode, new_socket, peer_uid, way_into};
@@ -65,7 +66,7 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
         let folder = walk.path.parent().unwrap_or(&walk.path).display();
         let text =
             format!("the folder {folder} belongs to user {owner}, and its server runs as user {server}");
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        return Err(denied(text));
     }
     Ok(stream)
 }

@@ -152,10 +152,10 @@ impl Tokens {
 pub fn private_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     let opened = open_regular(path)?;
     opened.judge(None)?;
-    if opened.mode & OF_OTHERS != 0 {
+    if opened.ownership.mode & OF_OTHERS != 0 {
         let text = format!(
             "its mode {:04o} lets others read who may sign in: take that away with chmod go= {}",
-            opened.mode,
+            opened.ownership.mode,
             path.display()
         );
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));

@@ -192,7 +192,7 @@ fn kind_of(status: u16) -> ErrorKind {
 fn read_token(path: &Path) -> Result<String, Error> {
     let failed = |source: io::Error| Error::Data { path: path.to_path_buf(), source };
     let opened = open_regular(path).map_err(failed)?;
-    if opened.mode & OF_EVERYBODY != 0 {
+    if opened.ownership.mode & OF_EVERYBODY != 0 {
         let text = format!("everybody on this machine may read it: chmod o= {}", path.display());
         return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, text)));
     }

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{self, Path};
 
 use crate::accounts::own_uid;
-pub use crate::regular_file::{Regular, read_whole};
+pub use crate::regular_file::{Ownership, Regular, read_whole};
 
 /// The permission bits that every file has here.
 const MODE: u32 = 0o600;
@@ -33,7 +33,8 @@ pub fn open_regular(path: &Path) -> io::Result<Regular> {
         return Err(io::Error::other("it is no regular file"));
     }
     let path = path::absolute(path)?;
-    Ok(Regular { file, path, uid: own_uid(), mode: MODE, link_count: 1, doubt: None })
+    let ownership = Ownership { uid: own_uid(), mode: MODE, link_count: 1, path, doubt: None };
+    Ok(Regular { file, ownership })
 }
 
 /// Nothing: whom a file is closed to, its access list says.
