@@ -268,6 +268,18 @@ fn check_path(path: &Path) -> Result<(), String> {
     if path.is_absolute() { Ok(()) } else { Err("expected a path that begins with /".to_owned()) }
 }
 
+/// A number of bytes, or one with K, M, G or T behind it: powers of 1,024, as systemd has them.
+pub fn bytes_of(text: &str) -> Option<u64> {
+    let shift = match text.as_bytes().last()? {
+        b'K' => 10,
+        b'M' => 20,
+        b'G' => 30,
+        b'T' => 40,
+        _ => return text.parse().ok(),
+    };
+    text[..text.len() - 1].parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
 /// Whether a variable may have this name.
 ///
 /// # Errors

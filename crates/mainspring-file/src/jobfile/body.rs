@@ -23,7 +23,7 @@ use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 use crate::url;
-use mainspring_action::key::{Form, Key, MAX_UMASK, check_variable, check_word};
+use mainspring_action::key::{Form, Key, MAX_UMASK, bytes_of, check_variable, check_word};
 use mainspring_action::names::{LIMIT_NAMES, MAX_HEADERS, METHODS};
 use mainspring_action::secret::SecretBody;
 
@@ -69,16 +69,11 @@ fn fill<B>(
         Form::Variables(field) => field.set(body, variables(name, fields, faults)),
         Form::Secrets(field) => field.set(body, secrets(name, fields, faults)),
         Form::Mask(field) => field.set(body, mask(name, value, faults)),
-        Form::Number(field, range) => {
-            let number = integer_of(value, (*range.start()).into(), (*range.end()).into(), faults);
-            field.set(body, number.and_then(|number| i32::try_from(number).ok()));
-        }
+        Form::Number(field, range) => field.set(body, integer_of(value, range, faults)),
         Form::Limits(field) => field.set(body, limits(name, fields, faults)),
         Form::Memory(field, least) => field.set(body, memory(name, *least, value, faults)),
         Form::Percent(field, range) => field.set(body, percent(name, range, value, faults)),
-        Form::Bytes(field, most) => {
-            field.set(body, integer_of(value, 0, most.cast_signed(), faults).map(i64::unsigned_abs));
-        }
+        Form::Bytes(field, most) => field.set(body, integer_of(value, &(0..=*most), faults)),
     }
 }
 
@@ -162,11 +157,11 @@ fn mask(name: &str, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Op
     })
 }
 
-/// Bytes, or a number with K, M, G or T: powers of 1,024, as systemd has them.
+/// Bytes, or a number with K, M, G or T.
 fn memory(name: &str, least: u64, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<u64> {
     let found = match value.get_ref() {
         DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
-        DeValue::String(text) => bytes(text),
+        DeValue::String(text) => bytes_of(text),
         _ => None,
     };
     let found = found.filter(|bytes| (least..=i64::MAX.unsigned_abs()).contains(bytes));
@@ -174,17 +169,6 @@ fn memory(name: &str, least: u64, value: &Spanned<DeValue<'_>>, faults: &mut Fau
         let fault = Fault::new(value.span(), format!("expected bytes, at least \"{}M\"", least >> 20));
         fault.with_hint(format!("for example: {name} = \"512M\", or K, G, T, or a number"))
     })
-}
-
-fn bytes(text: &str) -> Option<u64> {
-    let shift = match text.as_bytes().last()? {
-        b'K' => 10,
-        b'M' => 20,
-        b'G' => 30,
-        b'T' => 40,
-        _ => return text.parse().ok(),
-    };
-    text[..text.len() - 1].parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 /// Per cent of one processor.
@@ -208,18 +192,17 @@ fn percent(
 
 fn limits(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, u64)> {
     let Some(table) = fields.table(key, faults) else { return Vec::new() };
-    let names: Vec<&str> = LIMIT_NAMES.to_vec();
     let mut found = Vec::new();
     for (name, value) in table.all() {
         let known = name.get_ref().as_ref();
-        if !names.contains(&known) {
+        if !LIMIT_NAMES.contains(&known) {
             let fault = Fault::new(name.span(), format!("unknown limit `{known}`"));
-            faults.push(fault.with_hint(suggestion(known, &names)));
+            faults.push(fault.with_hint(suggestion(known, &LIMIT_NAMES)));
             continue;
         }
         let amount = match value.get_ref() {
             DeValue::String(text) if text == "unlimited" => Some(u64::MAX),
-            DeValue::Integer(_) => integer_of(value, 0, i64::MAX, faults).map(i64::unsigned_abs),
+            DeValue::Integer(_) => integer_of(value, &(0..=i64::MAX.unsigned_abs()), faults),
             other => {
                 let message = format!("expected a number or \"unlimited\", found {}", kind(other));
                 faults.push(Fault::new(value.span(), message));
@@ -263,7 +246,7 @@ fn statuses(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<(u1
     let status = |text: &str| text.trim().parse::<u16>().ok().filter(|status| (100..600).contains(status));
     let range = match value.get_ref() {
         DeValue::Integer(_) => {
-            let one = u16::try_from(integer_of(value, 100, 599, faults)?).expect("the range was checked");
+            let one = integer_of(value, &(100..=599), faults)?;
             return Some((one, one));
         }
         DeValue::String(text) => {

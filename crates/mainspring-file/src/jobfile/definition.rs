@@ -53,8 +53,7 @@ pub(super) fn group_table(
 ) -> Option<GroupTable> {
     fields.check_known(&["limit", "on", "rate"], faults);
     let on = policies::read(fields, faults).on;
-    let limit = fields.integer("limit", 1, i64::from(u32::MAX), faults);
-    let limit = limit.map(|limit| u32::try_from(limit).expect("the range was checked"));
+    let limit = fields.integer("limit", 1..=u32::MAX, faults);
     let rate = fields.text("rate", faults);
     let rate = rate.and_then(|text| faults.accept(text.span, text.value.parse::<Rate>()));
     let group_name = faults.accept(name.span(), JobName::new(name.get_ref()))?;
@@ -100,9 +99,9 @@ pub(super) fn job(
     }
     let group = group.map(|group| &group.group);
     let hook = notify::read(fields, faults);
-    let priority = fields.integer("priority", i64::from(i8::MIN), i64::from(i8::MAX), faults).unwrap_or(0);
+    let priority = fields.integer("priority", i8::MIN..=i8::MAX, faults).unwrap_or(0);
     let labels = labels::read(fields, faults);
-    let max_runs = fields.integer("max_runs", 1, i64::MAX, faults).map(i64::unsigned_abs);
+    let max_runs = fields.integer("max_runs", 1..=i64::MAX.unsigned_abs(), faults);
     let body = action(name, fields, faults);
     let body = body.map(|body| match &timetable {
         Some(timetable) => in_zone(body, timetable),
@@ -115,7 +114,6 @@ pub(super) fn job(
     if before_count < faults.count() {
         return None;
     }
-    let priority = i8::try_from(priority).expect("the range was checked");
     let name = job_name.ok()?;
     let mut work = Work::new(action?.ok()?).with_policies(policies);
     (work.group, work.priority) = (group.map(|group| group.name.clone()), priority);

@@ -11,7 +11,8 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::ops::Range;
+use std::fmt::Display;
+use std::ops::{Range, RangeInclusive};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -168,8 +169,13 @@ impl<'d, 's> Fields<'d, 's> {
         self.get(name).map_or_else(Vec::new, values_of)
     }
 
-    pub(super) fn integer(&self, name: &str, min: i64, max: i64, faults: &mut Faults<'_>) -> Option<i64> {
-        integer_of(self.get(name)?, min, max, faults)
+    pub(super) fn integer<N: TryFrom<i64> + PartialOrd + Display>(
+        &self,
+        name: &str,
+        range: RangeInclusive<N>,
+        faults: &mut Faults<'_>,
+    ) -> Option<N> {
+        integer_of(self.get(name)?, &range, faults)
     }
 
     pub(super) fn boolean(&self, name: &str, faults: &mut Faults<'_>) -> Option<bool> {
@@ -220,18 +226,19 @@ pub(super) fn text_of<'d>(value: &'d Spanned<DeValue<'_>>, faults: &mut Faults<'
     Some(Text { value: text, span: value.span() })
 }
 
-pub(super) fn integer_of(
+pub(super) fn integer_of<N: TryFrom<i64> + PartialOrd + Display>(
     value: &Spanned<DeValue<'_>>,
-    min: i64,
-    max: i64,
+    range: &RangeInclusive<N>,
     faults: &mut Faults<'_>,
-) -> Option<i64> {
+) -> Option<N> {
     let number = match value.get_ref() {
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
         _ => None,
     };
-    let found = number.filter(|number| (min..=max).contains(number));
-    faults.expect(found, || Fault::new(value.span(), format!("expected a number from {min} to {max}")))
+    let number = number.and_then(|number| N::try_from(number).ok());
+    let (min, max) = (range.start(), range.end());
+    let message = || format!("expected a number from {min} to {max}");
+    faults.expect(number.filter(|number| range.contains(number)), || Fault::new(value.span(), message()))
 }
 
 /// What a value is, in words.

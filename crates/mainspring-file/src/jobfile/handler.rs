@@ -28,7 +28,6 @@ pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults
         faults.push(Fault::new(name.span(), "a handler needs a name"));
         return None;
     };
-    let version = fields.integer("version", 0, i64::from(u32::MAX), faults).unwrap_or(0);
-    let version = u32::try_from(version).expect("the range was checked");
+    let version = fields.integer("version", 0..=u32::MAX, faults).unwrap_or(0);
     Some(HandlerBody { name: handler, version, payload: text("payload", faults).unwrap_or_default() })
 }

@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use mainspring_action::key::{MAX_UMASK, bytes_of};
 use mainspring_job::{MAX_KILL_GRACE, Signal};
 
 use super::command::{Run, run_of};
@@ -295,7 +296,7 @@ fn kill_signal(reader: &mut UnitReader, given: &PlacedText) {
 
 fn umask(reader: &mut UnitReader, given: &PlacedText) {
     match u32::from_str_radix(&given.text, 8) {
-        Ok(mask) if mask <= 0o777 => reader.job.body.umask = Some(mask),
+        Ok(mask) if mask <= MAX_UMASK => reader.job.body.umask = Some(mask),
         _ => reader
             .findings
             .problem(&given.place, format!("expected up to three octal digits, found `{}`", given.text)),
@@ -305,19 +306,8 @@ fn umask(reader: &mut UnitReader, given: &PlacedText) {
 /// A number of bytes: `2G`, `512M`, `1.5K`. `None` for `infinity`.
 fn bytes(reader: &mut UnitReader, given: &PlacedText) -> Option<u64> {
     let text = given.text.trim();
-    if text == "infinity" {
-        return None;
-    }
-    let shift = match text.chars().last()? {
-        'K' => 10,
-        'M' => 20,
-        'G' => 30,
-        'T' => 40,
-        _ => 0,
-    };
-    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
-    let found = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
-    if found.is_none() {
+    let found = bytes_of(text);
+    if found.is_none() && !matches!(text, "" | "infinity") {
         let message = format!("`{text}` is no number of bytes here");
         reader.findings.warn(&given.place, message, "write it into the job file");
     }
