@@ -20,10 +20,11 @@
 //!
 //! Does not look at this machine.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::tz::TimeZone;
 use mainspring_action::body::Body;
+use mainspring_file::crontab::names::numbered;
 use mainspring_file::crontab::word;
 use mainspring_file::jobfile::written::Table;
 use mainspring_file::jobfile::{JobFile, MAX_JOBS};
@@ -216,8 +217,8 @@ fn table(name: &JobName, job: &JobFacts) -> String {
 /// The names that are taken, and the numbers behind names that were wanted twice.
 #[derive(Default)]
 struct Names {
-    taken: HashSet<JobName>,
-    numbers: HashMap<String, usize>,
+    taken: BTreeSet<JobName>,
+    numbers: BTreeMap<String, usize>,
 }
 
 impl Names {
@@ -227,15 +228,10 @@ impl Names {
             None => word::of_words(&job.body.run),
         };
         let wanted = cleaned(&job.name).or_else(of_command).unwrap_or_else(|| "job".to_owned());
-        let number = self.numbers.entry(wanted.clone()).or_insert(1);
-        loop {
-            let text = if *number == 1 { wanted.clone() } else { format!("{wanted}-{number}") };
-            *number += 1;
-            let name = JobName::new(&text).expect("a cleaned text with a number is a name");
-            if self.taken.insert(name.clone()) {
-                return name;
-            }
-        }
+        let name = numbered(&wanted, "", &self.taken, &mut self.numbers);
+        let is_new = self.taken.insert(name.clone());
+        debug_assert!(is_new, "no other job has it");
+        name
     }
 }
 

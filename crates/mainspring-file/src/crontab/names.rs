@@ -151,8 +151,7 @@ fn give(placed: &mut PlacedJob, name: JobName) {
     placed.is_named = true;
 }
 
-/// A name that nothing has. `own` are those of the same file. `numbers` are the first that may be free for
-/// each beginning: names that are taken stay so.
+/// A name that nothing has. `own` are those of the same file, and `numbers` as in [`numbered`].
 fn fresh(
     word: Option<String>,
     source: &str,
@@ -173,8 +172,13 @@ fn fresh(
     numbered(&begin, suffix, taken, numbers)
 }
 
-/// The beginning, or the first name with a number behind it that nothing has; then the suffix.
-fn numbered(
+/// The beginning, or the first name with a number behind it that is not among `taken`; then the suffix.
+/// `numbers` are the first that may be free for each beginning: names that are taken stay so.
+///
+/// # Panics
+///
+/// When these are no name.
+pub fn numbered(
     begin: &str,
     suffix: &str,
     taken: &BTreeSet<JobName>,
@@ -184,7 +188,7 @@ fn numbered(
     loop {
         let text = if *number == 1 { begin.to_owned() } else { format!("{begin}-{number}") };
         *number += 1;
-        let name = JobName::new(&(text + suffix)).expect("two words and a number are a name");
+        let name = JobName::new(&(text + suffix)).expect("a beginning, a number and a suffix are a name");
         if !taken.contains(&name) {
             return name;
         }
