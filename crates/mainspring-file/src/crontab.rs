@@ -30,6 +30,7 @@ use mainspring_job::JobName;
 use crate::classics::of_setting;
 use crate::problem::{Fault, Problem, text_of};
 use crate::source::{Line, Source};
+use crate::system_zone::zone_named;
 
 mod binding;
 pub mod command;
@@ -230,12 +231,9 @@ fn zone(value: &str, text: &str) -> Result<Option<TimeZone>, Fault> {
     if value.is_empty() {
         return Ok(None);
     }
-    TimeZone::get(value).map(Some).map_err(|_| {
-        // The name before the = cannot contain the value again: it is CRON_TZ.
-        let start = text.rfind(value).expect("the value is a part of the text");
-        let fault = Fault::new(start..start + value.len(), format!("unknown time zone `{value}`"));
-        fault.with_hint("names are those of the IANA database, such as Europe/Berlin or UTC")
-    })
+    // The name before the = cannot contain the value again: it is CRON_TZ.
+    let start = text.rfind(value).expect("the value is a part of the text");
+    zone_named(value, start..start + value.len()).map(Some)
 }
 
 #[cfg(test)]

@@ -17,10 +17,13 @@
 //! Source: tzfile(5) for the rule at the end of a zone file, proc_pid_mountinfo(5).
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+
+use crate::problem::Fault;
 
 /// Where the system says which zone it is in.
 pub const LOCAL_TIME: &str = "/etc/localtime";
@@ -40,6 +43,14 @@ pub fn system_zone(now: Timestamp) -> Result<TimeZone, jiff::Error> {
         Some(path) => Ok(unnamed(&path, &zone, now).unwrap_or(zone)),
         None => Ok(zone),
     }
+}
+
+/// The zone of a name that stands at a place, or a fault there.
+pub(crate) fn zone_named(name: &str, span: Range<usize>) -> Result<TimeZone, Fault> {
+    TimeZone::get(name).map_err(|_| {
+        let fault = Fault::new(span, format!("unknown time zone `{name}`"));
+        fault.with_hint("names are those of the IANA database, such as Europe/Berlin or UTC")
+    })
 }
 
 /// The file that a link leads to, if another file is mounted over it.

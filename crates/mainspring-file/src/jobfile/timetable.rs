@@ -26,6 +26,7 @@ use toml::de::DeValue;
 
 use super::fields::{Faults, Fields, Name, Text, text_of};
 use crate::problem::Fault;
+use crate::system_zone::zone_named;
 
 /// The keys of which a job has at least one.
 pub(super) const TRIGGERS: &[&str] =
@@ -97,10 +98,8 @@ fn options<'d>(
     let named = |name: &str, faults: &mut Faults<'_>| fields.text(name, faults);
     let zone = match named("zone", faults) {
         None => zone.clone(),
-        Some(text) => TimeZone::get(text.value).unwrap_or_else(|_| {
-            let fault = Fault::new(text.span.clone(), format!("unknown time zone `{}`", text.value));
-            faults
-                .push(fault.with_hint("names are those of the IANA database, such as Europe/Berlin or UTC"));
+        Some(text) => zone_named(text.value, text.span).unwrap_or_else(|fault| {
+            faults.push(fault);
             zone.clone()
         }),
     };
