@@ -41,7 +41,7 @@ const AT: &str = "@at";
 
 const FIELD_COUNT: usize = 5;
 
-const BLANKS: [char; 2] = [' ', '\t'];
+pub(super) const BLANKS: [char; 2] = [' ', '\t'];
 
 /// An entry as its own line says it, before zone, user and environment are settled.
 #[derive(Clone, Debug)]
@@ -179,7 +179,7 @@ fn words(count: usize) -> String {
 }
 
 /// The bytes of the next word at or after `start`.
-fn word(text: &str, start: usize) -> Option<Range<usize>> {
+pub(super) fn word(text: &str, start: usize) -> Option<Range<usize>> {
     let start = skip_blanks(text, start);
     let end = text[start..].find(BLANKS).map_or(text.len(), |length| start + length);
     (start < end).then_some(start..end)

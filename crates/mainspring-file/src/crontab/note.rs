@@ -17,13 +17,12 @@ use std::ops::Range;
 
 use mainspring_job::{JobName, Policies};
 
+use super::entry::{BLANKS, word};
 use crate::problem::Fault;
 use crate::spelling::{nearest, suggestion};
 
 /// What a comment begins with, after `#` and blanks, to be one of these.
 pub const MARK: &str = "mainspring:";
-
-const BLANKS: [char; 2] = [' ', '\t'];
 
 /// The words before `=` that are no policies.
 const KEYS: [&str; 4] = ["name", "group", "priority", "max-runs"];
@@ -148,11 +147,7 @@ impl Note {
 }
 
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.split([' ', '\t']).filter(|word| !word.is_empty()).map(|word| {
-        let start = word.as_ptr() as usize - text.as_ptr() as usize;
-        debug_assert_eq!(&text[start..start + word.len()], word, "a word lies in its text");
-        start..start + word.len()
-    })
+    std::iter::successors(word(text, 0), |before| word(text, before.end))
 }
 
 #[cfg(test)]
