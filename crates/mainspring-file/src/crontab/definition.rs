@@ -60,25 +60,22 @@ pub fn jobs(
             continue;
         }
         let is_named = own.is_some();
-        match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone, habits) {
+        let taken = match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone, habits) {
             Ok(job) => {
                 let (line_number, follows) = (placed.line_number, Vec::new());
                 let hook = hook(placed, habits);
                 let made = PlacedJob { line_number, is_named, follows, hook, job }.hooked();
-                if let Err(fault) = budget.take_bytes(made.weight()) {
-                    problems.push(placed.problem(Fault { span: whole, ..fault }));
-                    break;
-                }
-                jobs.push(made);
+                budget.take_bytes(made.weight()).map(|()| jobs.push(made))
             }
             Err(error) => {
                 problems.push(placed.problem(Fault::new(whole.clone(), error.to_string())));
                 // What is too long was made before that was seen.
-                if let Err(fault) = budget.take_bytes(MAX_BODY_BYTES) {
-                    problems.push(placed.problem(Fault { span: whole, ..fault }));
-                    break;
-                }
+                budget.take_bytes(MAX_BODY_BYTES)
             }
+        };
+        if let Err(fault) = taken {
+            problems.push(placed.problem(Fault { span: whole, ..fault }));
+            break;
         }
     }
     (jobs, problems)
