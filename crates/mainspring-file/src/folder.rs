@@ -56,7 +56,7 @@ impl NameRule {
     pub fn takes(self, path: &Path) -> bool {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
         match self {
-            NameRule::Any => is_taken(path),
+            NameRule::Any => is_word(ENDINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)),
             NameRule::Cron => is_word(name),
             NameRule::Spool => !name.starts_with('.') && !name.starts_with(TEMPORARY),
             NameRule::Only(only) => name == only,
@@ -76,19 +76,11 @@ impl NameRule {
     }
 }
 
-/// Lists a folder.
-///
-/// # Errors
-/// The folder is not there, or may not be read.
-pub fn list(folder: &Path) -> io::Result<Listing> {
-    list_by(folder, NameRule::Any)
-}
-
 /// Lists a folder by a rule for names.
 ///
 /// # Errors
 /// The folder is not there, or may not be read.
-pub fn list_by(folder: &Path, rule: NameRule) -> io::Result<Listing> {
+pub fn list(folder: &Path, rule: NameRule) -> io::Result<Listing> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -109,13 +101,6 @@ pub fn list_by(folder: &Path, rule: NameRule) -> io::Result<Listing> {
         }
     }
     Ok(listing)
-}
-
-/// Whether the name of a file is one that is taken.
-pub fn is_taken(path: &Path) -> bool {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
-    is_word(stem)
 }
 
 fn is_word(text: &str) -> bool {
@@ -149,13 +134,13 @@ mod tests {
         for name in names {
             fs::write(folder.join(name), "").unwrap();
         }
-        let listing = list(&folder).unwrap();
+        let listing = list(&folder, NameRule::Any).unwrap();
         let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
         let taken: Vec<String> = listing.taken.iter().map(name).collect();
         assert_eq!(taken, ["a-b.crontab", "certbot", "e2scrub_all", "jobs.toml"]);
         let left_out: Vec<String> = listing.left_out.iter().map(name).collect();
         assert_eq!(left_out, [".placeholder", "certbot.dpkg-old", "jobs.toml~", "x.conf"]);
-        assert!(list(&folder.join("gone")).is_err());
+        assert!(list(&folder.join("gone"), NameRule::Any).is_err());
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -167,7 +152,7 @@ mod tests {
             fs::write(folder.join(name), "").unwrap();
         }
         let counts = |rule| {
-            let listing = list_by(&folder, rule).unwrap();
+            let listing = list(&folder, rule).unwrap();
             let taken: Vec<String> =
                 listing.taken.iter().map(|path| path.file_name().unwrap().to_string_lossy().into()).collect();
             (taken.join(" "), listing.left_out.len())
@@ -185,7 +170,7 @@ mod tests {
         for number in 0..MAX_FILES + 2 {
             fs::write(folder.join(format!("f{number:05}")), "").unwrap();
         }
-        let listing = list(&folder).unwrap();
+        let listing = list(&folder, NameRule::Any).unwrap();
         assert_eq!((listing.taken.len(), listing.left_out.len()), (MAX_FILES, 2));
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -14,7 +14,7 @@ pub(super) fn named_files(names: &[String]) -> Vec<String> {
     let mut files = Vec::new();
     for name in names {
         // A folder that cannot be listed is told of as a file that cannot be read.
-        let Ok(listing) = folder::list(Path::new(name)) else {
+        let Ok(listing) = folder::list(Path::new(name), NameRule::Any) else {
             files.push(name.clone());
             continue;
         };

@@ -62,7 +62,7 @@ impl Folders {
             }
             let folder = path.parent().filter(|folder| folder.ends_with(CRON_FOLDER));
             let is_system = format.of(&path) == Format::System;
-            if let Some(folder) = folder.filter(|_| is_system && !folder::is_taken(&path)) {
+            if let Some(folder) = folder.filter(|_| is_system && !NameRule::Any.takes(&path)) {
                 folders.notes.push(format!(
                     "{} is served, and cron leaves files of such a name out: name the folder {} instead of its files",
                     path.display(),
@@ -78,7 +78,7 @@ impl Folders {
     pub(super) fn look(&mut self) -> Vec<String> {
         let mut files = Vec::new();
         for folder in &mut self.folders {
-            let listed = folder::list_by(&folder.path, folder.rule);
+            let listed = folder::list(&folder.path, folder.rule);
             let trouble = listed.as_ref().err().map(ToString::to_string);
             // Not every machine has all folders of cron.
             let is_none = listed.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
