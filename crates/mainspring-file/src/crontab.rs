@@ -339,7 +339,7 @@ mod tests {
                 let crontab = Crontab::parse(&Source::new("test", bytes.clone()), format);
                 for problem in crontab.problems {
                     assert!(problem.fault.span.end <= problem.line.len(), "seed {seed}");
-                    assert!(problem.in_file("test").to_string().contains('^'), "seed {seed}");
+                    assert!(problem.in_file("test").contains('^'), "seed {seed}");
                 }
             }
         });

@@ -21,7 +21,6 @@
 //! Source: the layout follows the Rust compiler's diagnostics,
 //! <https://doc.rust-lang.org/rustc/json.html#diagnostics>.
 
-use std::fmt;
 use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar;
@@ -158,8 +157,23 @@ impl Problem {
     }
 
     /// The problem as text of several lines, under the name of its file.
-    pub fn in_file<'a>(&'a self, name: &'a str) -> impl fmt::Display + 'a {
-        InFile { problem: self, name }
+    pub fn in_file(&self, name: &str) -> String {
+        let Problem { line_number, fault, severity, .. } = self;
+        let Excerpt { text, padding, caret_count } = Excerpt::around(self);
+        let gutter = line_number.to_string().len() + 2;
+        let label = match severity {
+            Severity::Problem | Severity::Minor => "",
+            Severity::Warning => "warning: ",
+            Severity::Remark => "note: ",
+        };
+        let (name, message) = (plain::line(name), plain::line(&fault.message));
+        let mut shown = format!("{name}:{line_number}:{}: {label}{message}\n", self.column());
+        shown += &format!("{line_number:>gutter$} | {text}\n");
+        shown += &format!("{:>gutter$} | {padding}{}\n", "", "^".repeat(caret_count));
+        if let Some(hint) = &fault.hint {
+            shown += &format!("{:>gutter$} = hint: {}\n", "", plain::line(hint));
+        }
+        shown
     }
 }
 
@@ -180,38 +194,12 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, Fault> {
 /// number of those that are not among `problems`.
 pub fn render(name: &str, problems: &[Problem], unkept_count: usize) -> String {
     let shown = problems.iter().take(MAX_SHOWN_PROBLEMS);
-    let mut text: String = shown.map(|problem| problem.in_file(name).to_string()).collect();
+    let mut text: String = shown.map(|problem| problem.in_file(name)).collect();
     let more = problems.len().saturating_sub(MAX_SHOWN_PROBLEMS) + unkept_count;
     if 0 < more {
         text.push_str(&format!("{}: and {more} more\n", plain::line(name)));
     }
     text
-}
-
-struct InFile<'a> {
-    problem: &'a Problem,
-    name: &'a str,
-}
-
-impl fmt::Display for InFile<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { line_number, fault, severity, .. } = self.problem;
-        let excerpt = Excerpt::around(self.problem);
-        let gutter = line_number.to_string().len() + 2;
-        let label = match severity {
-            Severity::Problem | Severity::Minor => "",
-            Severity::Warning => "warning: ",
-            Severity::Remark => "note: ",
-        };
-        let (name, message) = (plain::line(self.name), plain::line(&fault.message));
-        writeln!(f, "{name}:{line_number}:{}: {label}{message}", self.problem.column())?;
-        writeln!(f, "{line_number:>gutter$} | {}", excerpt.text)?;
-        writeln!(f, "{:>gutter$} | {}{}", "", excerpt.padding, "^".repeat(excerpt.caret_count))?;
-        if let Some(hint) = &fault.hint {
-            writeln!(f, "{:>gutter$} = hint: {}", "", plain::line(hint))?;
-        }
-        Ok(())
-    }
 }
 
 /// The part of a line that is shown, and what stands under it.
@@ -279,7 +267,7 @@ mod tests {
     use super::*;
 
     fn rendered(line: &[u8], fault: Fault) -> String {
-        Problem::new(Line { number: 7, bytes: line }, fault).in_file("f").to_string()
+        Problem::new(Line { number: 7, bytes: line }, fault).in_file("f")
     }
 
     #[test]
@@ -291,7 +279,7 @@ mod tests {
     #[test]
     fn a_warning_is_labelled() {
         let warning = Problem::warning(Line { number: 1, bytes: b"x" }, Fault::new(0..1, "odd"));
-        assert_eq!(warning.in_file("f").to_string(), "f:1:1: warning: odd\n  1 | x\n    | ^\n");
+        assert_eq!(warning.in_file("f"), "f:1:1: warning: odd\n  1 | x\n    | ^\n");
     }
 
     #[test]
@@ -328,7 +316,7 @@ mod tests {
     fn no_part_of_a_problem_moves_the_cursor() {
         let fault = Fault::new(0..1, "unknown zone `Eur\u{1e}ope`").with_hint("not \u{202e}this");
         let line = Line { number: 1, bytes: "x\u{2028}\u{202e}".as_bytes() };
-        let text = Problem::new(line, fault).in_file("f\u{1b}[2J").to_string();
+        let text = Problem::new(line, fault).in_file("f\u{1b}[2J");
         assert!(text.lines().flat_map(str::chars).all(is_plain), "{text}");
         assert!(
             text.starts_with("f\\u{1b}[2J:1:1: unknown zone `Eur\\u{1e}ope`\n  1 | x\u{FFFD}\u{FFFD}\n"),

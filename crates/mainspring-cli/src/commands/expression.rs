@@ -30,7 +30,7 @@ pub(super) fn read(args: &ExpressionArgs) -> Result<Expression, Fault> {
 
 /// Shows why the expression cannot be read.
 pub(super) fn refuse(args: &ExpressionArgs, fault: Fault) -> Result<Exit, Error> {
-    say(&Problem::new(line(args), fault.clone()).in_file(NAME).to_string());
+    say(&Problem::new(line(args), fault.clone()).in_file(NAME));
     if args.json {
         print_json(&Unreadable { expression: args.text.clone(), problem: fault.into() })?;
     }
@@ -91,14 +91,14 @@ pub(super) fn explanation_text(request: &ExpressionRequest) -> (String, Vec<Warn
 pub(super) fn warnings_text(args: &ExpressionArgs, warnings: Vec<Warning>) -> String {
     let shown = |warning| {
         let fault = warning::fault(warning, &args.text);
-        Problem::warning(line(args), fault).in_file(NAME).to_string()
+        Problem::warning(line(args), fault).in_file(NAME)
     };
     warnings.into_iter().map(shown).collect()
 }
 
 /// Something to say about the expression as a whole, with all of it underlined.
 pub(super) fn whole_text(args: &ExpressionArgs, message: String) -> String {
-    Problem::new(line(args), Fault::new(0..args.text.len(), message)).in_file(NAME).to_string()
+    Problem::new(line(args), Fault::new(0..args.text.len(), message)).in_file(NAME)
 }
 
 fn line(args: &ExpressionArgs) -> Line<'_> {

@@ -243,7 +243,7 @@ fn what_becomes_of_a_process_without_its_server_is_one_of_two_words_and_is_writt
             assert!(found.jobs[0].job.text.contains(&line), "{line}: {}", found.jobs[0].job.text);
         }
         let text = format!("[jobs.x]\nat_boot = true\nshell = 'true'\n{key} = 'stay'\n");
-        let problem = file(&text).problems[0].in_file("f").to_string();
+        let problem = file(&text).problems[0].in_file("f");
         let (column, [first, last]) = (key.len() + 4, words);
         let expected = format!("f:4:{column}: expected \"{first}\" or \"{last}\", found \"stay\"");
         assert!(problem.starts_with(&expected), "{problem}");
@@ -271,7 +271,7 @@ fn a_share_of_the_machine_has_a_unit_and_a_least_amount() {
     }
     for line in ["cpu_max = 50", "cpu_max = '0%'", "cpu_max = '1.5'", "cpu_max = '%'"] {
         let problems = of(line).problems;
-        assert!(problems[0].in_file("f").to_string().contains("cpu_max = \"150%\""), "{line}: {problems:?}");
+        assert!(problems[0].in_file("f").contains("cpu_max = \"150%\""), "{line}: {problems:?}");
     }
 }
 
@@ -280,7 +280,7 @@ fn a_table_that_is_there_twice_is_one_problem_with_both_places() {
     let text = "[jobs.x]\nevery = '1m'\nrun = ['a']\n\n[jobs.\"x\"] # again\nevery = '2m'\nrun = ['b']\n\
                 [jobs.y]\nevery = '1m'\nevery = '2m'\nrun = ['c']\n";
     let problems: Vec<String> =
-        file(text).problems.iter().map(|problem| problem.in_file("f").to_string()).collect();
+        file(text).problems.iter().map(|problem| problem.in_file("f")).collect();
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(problems[0].starts_with("f:5:") && problems[0].contains("[jobs.x] is there already: line 1"));
     assert!(problems[1].starts_with("f:10:") && problems[1].contains("duplicate key"), "{problems:?}");
@@ -385,7 +385,7 @@ fn no_text_makes_the_reader_panic_and_every_span_lies_in_its_line() {
             .collect();
         for problem in file(&text).problems {
             assert!(problem.fault.span.end <= problem.line.len(), "seed {seed}");
-            assert!(problem.in_file("test").to_string().contains('^'), "seed {seed}");
+            assert!(problem.in_file("test").contains('^'), "seed {seed}");
         }
     });
 }

@@ -51,7 +51,7 @@ impl ClientText {
                 let JobFile { jobs, groups, problems, .. } =
                     JobFile::parse(&Source::new("", text), &reader.zone);
                 if let Some(problem) = problems.first() {
-                    let text = problem.in_file("definition").to_string();
+                    let text = problem.in_file("definition");
                     return Err(ErrorWire::new(ErrorKind::Invalid, text));
                 }
                 let mut jobs = jobs.into_iter().map(|placed| placed.job);
