@@ -90,13 +90,6 @@ impl WebhookBody {
         }
         Ok(())
     }
-
-    /// A POST request with a JSON document; nothing in it is a variable.
-    pub fn of_json(url: String, document: &serde_json::Value) -> WebhookBody {
-        let headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
-        let body = template::escaped(&document.to_string());
-        WebhookBody { url, headers, body, ..WebhookBody::default() }
-    }
 }
 
 #[cfg(test)]
