@@ -226,18 +226,14 @@ fn dates(value: &Spanned<DeValue<'_>>, zone: &TimeZone, faults: &mut Faults<'_>)
         _ => text_of(value, faults)?.value.to_owned(),
     };
     let (first, last) = text.split_once("..").unwrap_or((&text, &text));
-    match (day(first), day(last)) {
+    let read = match (day(first), day(last)) {
         (Some(first), Some(last)) if last < first => {
-            let message = format!("{last}, the last of these days, comes before the first");
-            faults.push(Fault::new(value.span(), message));
-            None
+            Err(format!("{last}, the last of these days, comes before the first"))
         }
-        (Some(first), Some(last)) => Some(Exclusion::Dates { first, last, zone: zone.clone() }),
-        _ => {
-            faults.push(Fault::new(value.span(), form));
-            None
-        }
-    }
+        (Some(first), Some(last)) => Ok(Exclusion::Dates { first, last, zone: zone.clone() }),
+        _ => Err(form.to_owned()),
+    };
+    faults.accept(value.span(), read)
 }
 
 /// A day that is nothing else: what reads dates skips the time behind one.
