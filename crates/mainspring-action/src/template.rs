@@ -176,11 +176,6 @@ impl Template {
         matches!(self.parts.first(), Some(Part::Text(text)) if text.trim_start().starts_with(['{', '[']))
     }
 
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
-    }
-
     fn push_text(&mut self, text: &str) {
         match self.parts.last_mut() {
             _ if text.is_empty() => {}
