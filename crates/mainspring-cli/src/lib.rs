@@ -22,7 +22,7 @@ pub mod cli;
 pub mod client;
 pub mod commands;
 #[cfg(test)]
-#[path = "../../mainspring-host/src/scratch.rs"]
+#[path = "../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;
 pub mod simulation;
 pub mod table;

@@ -73,7 +73,7 @@ mod remote;
 mod replay;
 mod routes;
 mod run;
-#[path = "../../mainspring-host/src/scratch.rs"]
+#[path = "../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;
 mod secrets;
 mod serve;

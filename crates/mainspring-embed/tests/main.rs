@@ -17,7 +17,7 @@ mod page;
 #[cfg(all(feature = "page", unix))]
 mod progress;
 mod rules;
-#[path = "../../mainspring-host/src/scratch.rs"]
+#[path = "../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;
 mod typed;
 

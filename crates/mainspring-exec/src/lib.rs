@@ -64,7 +64,7 @@ mod replay;
 #[cfg(unix)]
 pub mod run;
 #[cfg(test)]
-#[path = "../../mainspring-host/src/scratch.rs"]
+#[path = "../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;
 #[cfg(unix)]
 pub mod secret;

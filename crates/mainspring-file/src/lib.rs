@@ -37,7 +37,7 @@ pub mod problem;
 #[path = "../../mainspring-queue/src/contract/replay.rs"]
 mod replay;
 #[cfg(test)]
-#[path = "../../mainspring-host/src/scratch.rs"]
+#[path = "../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;
 pub mod source;
 pub mod spelling;

@@ -42,6 +42,7 @@ pub mod private;
 pub mod regular;
 mod regular_file;
 #[cfg(test)]
+#[path = "tests/scratch.rs"]
 mod scratch;
 #[cfg_attr(windows, path = "windows/socket.rs")]
 pub mod socket;

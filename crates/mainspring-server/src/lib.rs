@@ -37,7 +37,7 @@ pub mod message;
 pub mod protocol;
 pub mod relative;
 #[cfg(test)]
-#[path = "../../mainspring-host/src/scratch.rs"]
+#[path = "../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;
 pub mod server;
 pub mod signals;

@@ -33,7 +33,7 @@ mod row;
 mod row_counts;
 mod schema;
 #[cfg(test)]
-#[path = "../../mainspring-host/src/scratch.rs"]
+#[path = "../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;
 #[cfg(test)]
 mod tests;

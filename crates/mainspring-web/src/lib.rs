@@ -48,7 +48,7 @@ pub mod routes;
 pub mod schema;
 pub mod scope;
 #[cfg(test)]
-#[path = "../../mainspring-host/src/scratch.rs"]
+#[path = "../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;
 pub mod sending;
 pub mod sessions;

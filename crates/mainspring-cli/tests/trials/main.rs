@@ -11,7 +11,7 @@
 #[allow(dead_code, reason = "it is shared with other tests")]
 mod program;
 
-#[path = "../../../mainspring-host/src/scratch.rs"]
+#[path = "../../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;
 
 #[path = "../test_server.rs"]

@@ -279,8 +279,7 @@ fn a_share_of_the_machine_has_a_unit_and_a_least_amount() {
 fn a_table_that_is_there_twice_is_one_problem_with_both_places() {
     let text = "[jobs.x]\nevery = '1m'\nrun = ['a']\n\n[jobs.\"x\"] # again\nevery = '2m'\nrun = ['b']\n\
                 [jobs.y]\nevery = '1m'\nevery = '2m'\nrun = ['c']\n";
-    let problems: Vec<String> =
-        file(text).problems.iter().map(|problem| problem.in_file("f")).collect();
+    let problems: Vec<String> = file(text).problems.iter().map(|problem| problem.in_file("f")).collect();
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(problems[0].starts_with("f:5:") && problems[0].contains("[jobs.x] is there already: line 1"));
     assert!(problems[1].starts_with("f:10:") && problems[1].contains("duplicate key"), "{problems:?}");
