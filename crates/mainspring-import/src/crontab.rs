@@ -25,11 +25,11 @@ use crate::facts::{JobFacts, When};
 use crate::finding::{Findings, Place, PlacedText};
 use crate::key::{Key, is, lost, near, read_key, unneeded};
 
-/// What holds for the entries below a setting: their jitter.
-type Settings = Draft<Duration>;
+/// What is found in settings.
+type Settings = Draft<()>;
 
 /// Settings of a crontab.
-const SETTING_KEYS: &[Key<Duration, PlacedText>] = &[
+const SETTING_KEYS: &[Key<(), PlacedText>] = &[
     is("SHELL", "interpreter", unchanged, ""),
     is("HOME", "cwd, env", unchanged, ""),
     is("MAILTO", "mail_output", mail_to, "addresses; without it no mail is sent"),
@@ -61,7 +61,7 @@ const SETTING_KEYS: &[Key<Duration, PlacedText>] = &[
     dead_code,
     reason = "the rows are for the reference: the fields of an entry have no names in the file"
 )]
-const ENTRY_KEYS: &[Key<Duration, PlacedText>] = &[
+const ENTRY_KEYS: &[Key<(), PlacedText>] = &[
     is(
         "time",
         "cron, every, at",
@@ -88,14 +88,15 @@ fn mail_to(settings: &mut Settings, setting: &PlacedText) {
 }
 
 fn random_delay(settings: &mut Settings, setting: &PlacedText) {
-    match setting.text.parse::<u64>() {
-        Ok(minutes) => {
-            settings.values = Duration::from_secs(minutes.saturating_mul(60)).min(mainspring_job::MAX_JITTER);
-        }
-        Err(_) => {
-            settings.findings.problem(&setting.place, format!("expected minutes, found `{}`", setting.text));
-        }
+    if delay_of(&setting.text).is_none() {
+        settings.findings.problem(&setting.place, format!("expected minutes, found `{}`", setting.text));
     }
+}
+
+/// The delay of so many minutes.
+fn delay_of(minutes: &str) -> Option<Duration> {
+    let minutes: u64 = minutes.parse().ok()?;
+    Some(Duration::from_secs(minutes.saturating_mul(60)).min(mainspring_job::MAX_JITTER))
 }
 
 /// The jobs of a file.
@@ -117,7 +118,7 @@ pub(crate) fn read(source: &Source, file: usize, format: Format, findings: &mut 
         findings.fault(&line_place(file, source, problem.line_number), problem.fault.clone());
     }
     names::choose(&mut jobs, source.name(), &mut Default::default());
-    let delays = settings(source, file, findings);
+    check_settings(source, file, findings);
     let mut entries =
         crontab.entries.iter().map(|entry| (entry.line_number, entry)).collect::<BTreeMap<_, _>>();
     let mut facts = Vec::new();
@@ -125,9 +126,9 @@ pub(crate) fn read(source: &Source, file: usize, format: Format, findings: &mut 
         let Some(entry) = entries.remove(&placed.line_number) else { continue };
         let place = line_place(file, source, placed.line_number);
         let mut job = facts_of(placed, entry, place, findings);
-        let delay = delays.range(..placed.line_number).next_back().map(|(_, delay)| *delay);
-        if let Some(delay) = delay.filter(|delay| !delay.is_zero() && job.policies.jitter.is_zero()) {
-            job.policies.jitter = delay;
+        if job.policies.jitter.is_zero() {
+            let delay = entry.environment.value("RANDOM_DELAY").and_then(delay_of);
+            job.policies.jitter = delay.unwrap_or_default();
         }
         facts.push(job);
     }
@@ -187,9 +188,8 @@ const MAIL_SETTINGS: [(&str, &str); 3] = [
     ("CONTENT_TRANSFER_ENCODING", "Content-Transfer-Encoding: "),
 ];
 
-/// Tells what is to be told of settings, and finds the delays that hold from a line on.
-fn settings(source: &Source, file: usize, findings: &mut Findings) -> BTreeMap<usize, Duration> {
-    let mut delays = BTreeMap::new();
+/// Tells what is to be told of settings.
+fn check_settings(source: &Source, file: usize, findings: &mut Findings) {
     let mut read = Settings::default();
     for line in source.lines() {
         let Ok(text) = std::str::from_utf8(line.bytes) else { continue };
@@ -200,10 +200,8 @@ fn settings(source: &Source, file: usize, findings: &mut Findings) -> BTreeMap<u
         let Ok(setting) = mainspring_file::crontab::environment::Setting::parse(text) else { continue };
         let value = PlacedText { text: setting.value, place: line_place(file, source, line.number) };
         read_key(SETTING_KEYS, &setting.name, &value.place, &mut read, &value);
-        delays.insert(line.number, read.values);
     }
     findings.append(read.findings);
-    delays
 }
 
 fn line_place(file: usize, source: &Source, number: usize) -> Place {
