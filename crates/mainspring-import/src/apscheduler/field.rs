@@ -14,17 +14,6 @@ use std::collections::BTreeMap;
 /// The week of APScheduler: 0 is Monday.
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// The weekdays of those names in cron.
-const OF_CRON: [u8; 7] = [1, 2, 3, 4, 5, 6, 0];
-
-const _: () = {
-    let mut day = 0;
-    while day < OF_CRON.len() {
-        assert!(OF_CRON[day] as usize == (day + 1) % 7, "0 is Monday there, and Sunday in cron");
-        day += 1;
-    }
-};
-
 /// Which weekday of a month it may be.
 const ORDINALS: [(&str, &str); 6] =
     [("1st", "#1"), ("2nd", "#2"), ("3rd", "#3"), ("4th", "#4"), ("5th", "#5"), ("last", "L")];
@@ -149,7 +138,8 @@ fn weekday_of_month(text: &str) -> Result<Option<String>, Refusal> {
     let Some((ordinal, name)) = text.split_once(' ') else { return Ok(None) };
     let suffix = ORDINALS.iter().find(|(word, _)| *word == ordinal).map(|(_, suffix)| *suffix);
     match (suffix, WEEKDAYS.iter().position(|day| *day == name.trim())) {
-        (Some(suffix), Some(day)) => Ok(Some(format!("{}{suffix}", OF_CRON[day]))),
+        // 0 is Monday there, and Sunday in cron.
+        (Some(suffix), Some(day)) => Ok(Some(format!("{}{suffix}", (day + 1) % WEEKDAYS.len()))),
         _ => Err(Refusal::Faulty(format!("`{text}` is no day"))),
     }
 }
