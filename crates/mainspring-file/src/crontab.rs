@@ -180,7 +180,11 @@ impl<'s> Reader<'s> {
                 for fault in of_setting(&setting, text) {
                     self.found.remark(Problem::warning(line, fault.shifted(indent)));
                 }
-                return self.apply(setting, text).map_err(|fault| fault.shifted(indent));
+                if setting.name == ZONE_SETTING {
+                    self.zone = zone(&setting.value, text).map_err(|fault| fault.shifted(indent))?;
+                }
+                self.settings.add(setting);
+                return Ok(());
             }
             Err(fault) if Setting::is_likely(text) => Err(fault),
             Err(_) => Entry::parse(text, self.format),
@@ -201,14 +205,6 @@ impl<'s> Reader<'s> {
             note,
         };
         self.entries.push((placed, self.settings.count()));
-        Ok(())
-    }
-
-    fn apply(&mut self, setting: Setting, text: &str) -> Result<(), Fault> {
-        if setting.name == ZONE_SETTING {
-            self.zone = zone(&setting.value, text)?;
-        }
-        self.settings.add(setting);
         Ok(())
     }
 }

@@ -42,7 +42,7 @@ pub fn jobs(
     for placed in &crontab.entries {
         let own = placed.note.as_ref().and_then(|note| note.name.clone()).map(|name| habits.named(name));
         let whole = 0..placed.line.len() - placed.indent;
-        if habits.entry_max() <= jobs.len() {
+        if habits.user.is_some() && MAX_USER_ENTRIES <= jobs.len() {
             let message = format!("a user's crontab has at most {MAX_USER_ENTRIES} entries");
             problems.push(placed.problem(Fault::new(whole, message)));
             break;

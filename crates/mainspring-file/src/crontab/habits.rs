@@ -72,11 +72,6 @@ impl Habits {
         Some(Group::new(self.named(name), MAX_USER_RUNS).with_max_open(MAX_USER_OPEN))
     }
 
-    /// How many of its entries are jobs.
-    pub(super) fn entry_max(&self) -> usize {
-        self.user.as_ref().map_or(usize::MAX, |_| MAX_USER_ENTRIES)
-    }
-
     /// The name of a job: in the crontab of a user it has the user behind it. The longest are cut.
     pub fn named(&self, name: JobName) -> JobName {
         let Some(user) = &self.user else { return name };

@@ -160,7 +160,7 @@ fn fresh(
     own: &BTreeSet<JobName>,
     numbers: &mut BTreeMap<String, usize>,
 ) -> JobName {
-    let word = called(word, source);
+    let word = word.or_else(|| stem(source)).unwrap_or_else(|| NO_WORD.to_owned());
     let plain = JobName::new(&format!("{word}{suffix}")).expect("a word and a suffix are a name");
     if !taken.contains(&plain) {
         return plain;
@@ -198,11 +198,6 @@ pub fn numbered(
 /// What stands behind the name of a job of a user's crontab.
 fn suffix(name: &JobName) -> &str {
     name.as_str().find('@').map_or("", |at| &name.as_str()[at..])
-}
-
-/// What a job is called by its word, if it has one, and otherwise by its file.
-fn called(word: Option<String>, source: &str) -> String {
-    word.or_else(|| stem(source)).unwrap_or_else(|| NO_WORD.to_owned())
 }
 
 /// The word for a file: its name without directories and extension.

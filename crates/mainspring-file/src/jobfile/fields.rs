@@ -74,21 +74,16 @@ impl<'s> Faults<'s> {
 
     /// Adds a fault whose span lies within the value of a string.
     pub(super) fn push_inside(&mut self, text: &Text<'_>, fault: Fault) {
-        let span = self.inside(text, &fault.span);
-        self.push(Fault { span, ..fault });
-    }
-
-    fn inside(&self, text: &Text<'_>, inner: &Range<usize>) -> Range<usize> {
         let raw = &self.text[text.span.clone()];
         let quotes = ["\"\"\"\n", "'''\n", "\"\"\"", "'''", "\"", "'"];
         let opened = quotes.iter().find(|quote| raw.starts_with(**quote)).map_or(0, |quote| quote.len());
         let is_plain = raw[opened..].starts_with(text.value);
-        if !is_plain || text.value.len() < inner.end {
-            return text.span.clone();
+        if !is_plain || text.value.len() < fault.span.end {
+            return self.push(Fault { span: text.span.clone(), ..fault });
         }
         let start = text.span.start + opened;
-        debug_assert!(start + inner.end <= text.span.end, "what is wrong lies between the quotes");
-        start + inner.start..start + inner.end
+        debug_assert!(start + fault.span.end <= text.span.end, "what is wrong lies between the quotes");
+        self.push(fault.shifted(start));
     }
 }
 

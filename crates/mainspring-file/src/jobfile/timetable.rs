@@ -95,8 +95,7 @@ fn options<'d>(
     zone: &TimeZone,
     faults: &mut Faults<'_>,
 ) -> Options<'d> {
-    let named = |name: &str, faults: &mut Faults<'_>| fields.text(name, faults);
-    let zone = match named("zone", faults) {
+    let zone = match fields.text("zone", faults) {
         None => zone.clone(),
         Some(text) => zone_named(text.value, text.span).unwrap_or_else(|fault| {
             faults.push(fault);
@@ -108,7 +107,7 @@ fn options<'d>(
         dst: word("dst", fields, faults),
         dialect: word("dialect", fields, faults).unwrap_or_default(),
         day_rule: word("day_rule", fields, faults).unwrap_or_default(),
-        hash: named("hash", faults).map_or(job_name, |text| text.value),
+        hash: fields.text("hash", faults).map_or(job_name, |text| text.value),
     }
 }
 
