@@ -13,6 +13,7 @@ use mainspring_cron::{Expression, Schedule, Warning};
 
 use crate::classics;
 use crate::crontab::Format;
+use crate::crontab::command::input_mark;
 use crate::presence::is_program;
 use crate::problem::Fault;
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
@@ -90,7 +91,7 @@ pub fn of_command(text: &str, start: usize, format: Format, shell: Option<&str>)
 
 /// The command of a crontab's entry without its input.
 fn before_input(command: &str) -> &str {
-    &command[..command.find('%').filter(|at| !command[..*at].ends_with('\\')).unwrap_or(command.len())]
+    &command[..input_mark(command).unwrap_or(command.len())]
 }
 
 /// Where the `&` stands that ends a text for a shell.
@@ -100,12 +101,10 @@ fn background(shell: &str) -> Option<usize> {
     (!rest.ends_with(['&', '\\', '>', '<'])).then_some(rest.len())
 }
 
-/// Where the first `%` that is not escaped stands, if it looks like one of a date's format: `+%F`, `_%H`,
-/// `"%d`.
+/// Where the `%` stands that ends a command, if it looks like one of a date's format: `+%F`, `_%H`, `"%d`.
 fn date_format(command: &str) -> Option<usize> {
     let bytes = command.as_bytes();
-    let is_free = |at: &usize| bytes[*at] == b'%' && (*at == 0 || bytes[at - 1] != b'\\');
-    let at = (0..bytes.len()).find(is_free)?;
+    let at = input_mark(command)?;
     let before = at.checked_sub(1).map(|index| bytes[index])?;
     let is_letter = bytes.get(at + 1).is_some_and(|byte| b"YymdHMSFTDRjsaAbBeuVNZz".contains(byte));
     (is_letter && b"+-_.:'\"".contains(&before)).then_some(at)
@@ -198,9 +197,11 @@ mod tests {
         for command in ["daemon &", "daemon&", "cd / && daemon >log 2>&1 & ", "(daemon &)", "daemon &%input"]
         {
             assert!(warned(command), "{command}");
+            assert!(warned(&format!("date +\\%F; {command}")), "{command}");
         }
         for command in ["daemon", "a && b", "a &&", "echo \\&", "a & wait", "daemon 2>&1", "echo a% &"] {
             assert!(!warned(command), "{command}");
+            assert!(!warned(&format!("date +\\%F; {command}")), "{command}");
         }
         let of_job = |shell: &str| {
             !of_action(&Body::Process(ProcessBody { shell: Some(shell.into()), ..Default::default() }))

@@ -40,21 +40,22 @@ impl Command {
     /// Reads the command part of an entry. Any text is a command; an empty `shell_text` is for the caller to
     /// refuse.
     pub fn parse(text: &str) -> Command {
-        let mut shell_text = String::with_capacity(text.len());
-        let mut rest = text.char_indices();
-        while let Some((at, c)) = rest.next() {
-            match c {
-                '%' => return Command { shell_text, input: Some(parse_input(&text[at + 1..])) },
-                '\\' => match rest.next() {
-                    Some((_, escaped @ ('%' | '\\'))) => shell_text.push(escaped),
-                    Some((_, other)) => shell_text.extend(['\\', other]),
-                    None => shell_text.push('\\'),
-                },
-                c => shell_text.push(c),
-            }
-        }
-        Command { shell_text, input: None }
+        let (shell, input) = match input_mark(text) {
+            Some(at) => (&text[..at], Some(parse_input(&text[at + 1..]))),
+            None => (text, None),
+        };
+        Command { shell_text: shell.replace(r"\\", r"\").replace(r"\%", "%"), input }
     }
+}
+
+/// Where the `%` stands that ends a command: the first before which no backslash is left to take it.
+pub fn input_mark(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text.bytes().position(|byte| {
+        let is_mark = byte == b'%' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_mark
+    })
 }
 
 fn parse_input(text: &str) -> String {
