@@ -24,13 +24,8 @@ use std::path::Path;
 use mainspring_host::doubt::{Doubt, OTHERS_MAY_WRITE};
 use mainspring_host::regular::Ownership;
 
-/// The bits of a file's mode.
-const ALL_BITS: u32 = 0o7777;
-
 /// The mode of a user's crontab.
 const CRONTAB_MODE: u32 = 0o600;
-
-const _: () = assert!(CRONTAB_MODE & !ALL_BITS == 0, "or no mode would be it");
 
 /// Why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +101,7 @@ pub fn judge_spool(file: &Ownership, user: u32, path: &Path) -> Result<(), Distr
     if file.uid != user && file.uid != 0 {
         return Err(Distrust::Foreign(file.uid));
     }
-    if file.mode & ALL_BITS != CRONTAB_MODE {
+    if file.mode != CRONTAB_MODE {
         return Err(Distrust::Mode(file.mode));
     }
     if file.link_count != 1 {
