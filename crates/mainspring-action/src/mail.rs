@@ -124,8 +124,7 @@ fn folded(header: &str) -> String {
             all.push_str("\n ");
             length = 1;
         }
-        let room = MAX_LINE_BYTES - length;
-        let end = (0..=word.len().min(room)).rev().find(|at| word.is_char_boundary(*at)).unwrap_or(0);
+        let end = word.floor_char_boundary(MAX_LINE_BYTES - length);
         all.push_str(&word[..end]);
         length += end;
     }
