@@ -268,9 +268,9 @@ impl JobHook {
         link.filter(|link| link.len() <= MAX_LINK_BYTES).unwrap_or_default()
     }
 
-    fn work(&self, target: &Target, facts: NotificationFacts, notice: Option<&Notice>) -> Option<Work> {
-        let is_of_run = notice.is_some_and(|notice| notice.kind == NoticeKind::Failed);
-        let output_of = Some(facts.run.clone()).filter(|run| is_of_run && !run.is_empty());
+    fn work(&self, target: &Target, facts: NotificationFacts) -> Option<Work> {
+        let has_output = facts.event == NoticeKind::Failed.name() && !facts.run.is_empty();
+        let output_of = has_output.then(|| facts.run.clone());
         let to = match target {
             Target::Webhook(target) => Destination::Webhook(WebhookTarget::clone(target)),
             Target::Command(text) => {
@@ -358,8 +358,7 @@ impl Hook for JobHook {
         };
         let targets = self.targets.iter().flatten().take(MAX_TARGETS);
         let call = |target: &Target| {
-            let facts = self.facts(&title, notice.kind.name(), Some(notice));
-            let work = self.work(target, facts, Some(notice))?;
+            let work = self.work(target, self.facts(&title, notice.kind.name(), Some(notice)))?;
             Some(Call::new(Some(target.to_string()), work))
         };
         targets.filter_map(call).collect()
@@ -371,7 +370,7 @@ impl Hook for JobHook {
             "more has happened on {} than is told one by one: mainspring history --state failed,dead,missed",
             host()
         );
-        self.work(target, self.facts(&title, "more", None), None)
+        self.work(target, self.facts(&title, "more", None))
     }
 
     fn silent_after(&self) -> Option<Duration> {
