@@ -51,13 +51,13 @@ const ROWS: [Row; 12] = [
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_297,
+        lines: 12_124,
         house: 6_800,
         later: 4_135,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows. Literals of Python,
     // templates and drop-ins of systemd, defaults of keys that are left out.
-    Row { crates: &["mainspring-import"], lines: 3_867, house: 0, later: 3_841 },
+    Row { crates: &["mainspring-import"], lines: 3_832, house: 0, later: 3_841 },
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows, why one is
     // busy.
     Row {
