@@ -16,7 +16,6 @@ pub mod crontab;
 pub mod expression;
 pub mod format;
 mod help;
-mod help_server;
 pub mod import;
 #[cfg_attr(not(feature = "web"), path = "cli/no_listen.rs")]
 pub mod listen;
@@ -34,7 +33,6 @@ use changes::{
 };
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use format::FormatArgs;
-use help::{CHECK, CRONTAB, EXAMPLES, EXIT_CODES, EXPLAIN, IMPORT, NEXT, SIMULATE, TRANSLATE};
 use import::ImportArgs;
 use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs, TopArgs};
 use simulate::SimulateArgs;
@@ -44,7 +42,7 @@ use views::{AuditArgs, HistoryArgs, JobArgs, ListArgs, LogsArgs};
 /// Runs jobs at their times, durably; checks, simulates and explains schedules.
 #[derive(Debug, Parser)]
 #[command(name = "mainspring", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}", help_server::all_codes()))]
+#[command(after_help = help::with_codes(include_str!("../help/examples.txt"), help::ALL))]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -55,108 +53,108 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Runs the jobs of files and of the commands below, until stopped
-    #[command(after_help = help_server::with_codes(help_server::SERVE, help_server::OF_SERVE))]
+    #[command(after_help = help::with_codes(include_str!("../help/serve.txt"), help::OF_SERVE))]
     Serve(ServeArgs),
     /// Shows the jobs, when each is due next, and how it went last
-    #[command(after_help = help_server::with_codes(help_server::LIST, help_server::ASKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/list.txt"), help::ASKING))]
     List(ListArgs),
     /// Shows one job
-    #[command(after_help = help_server::with_codes(help_server::SHOW, help_server::NAMING))]
+    #[command(after_help = help::with_codes(include_str!("../help/show.txt"), help::NAMING))]
     Show(JobArgs),
     /// Shows what ran, and what did not and why
-    #[command(after_help = help_server::with_codes(help_server::HISTORY, help_server::NAMING))]
+    #[command(after_help = help::with_codes(include_str!("../help/history.txt"), help::NAMING))]
     History(HistoryArgs),
     /// Shows what a run wrote
-    #[command(after_help = help_server::with_codes(help_server::LOGS, help_server::NAMING))]
+    #[command(after_help = help::with_codes(include_str!("../help/logs.txt"), help::NAMING))]
     Logs(LogsArgs),
     /// Runs a job, now or at a time
-    #[command(after_help = help_server::with_codes(help_server::RUN, help_server::OF_RUN))]
+    #[command(after_help = help::with_codes(include_str!("../help/run.txt"), help::OF_RUN))]
     Run(RunArgs),
     /// Runs a command once, at a time
-    #[command(after_help = help_server::with_codes(help_server::AT, help_server::TAKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/at.txt"), help::TAKING))]
     At(AtArgs),
     /// Runs a command again and again
-    #[command(after_help = help_server::with_codes(help_server::EVERY, help_server::TAKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/every.txt"), help::TAKING))]
     Every(EveryArgs),
     /// Pauses a job, or all
-    #[command(after_help = help_server::with_codes(help_server::PAUSE, help_server::NAMING))]
+    #[command(after_help = help::with_codes(include_str!("../help/pause.txt"), help::NAMING))]
     Pause(PauseArgs),
     /// Lets a job go on, or all
-    #[command(after_help = help_server::with_codes(help_server::RESUME, help_server::NAMING))]
+    #[command(after_help = help::with_codes(include_str!("../help/resume.txt"), help::NAMING))]
     Resume(ScopeArgs),
     /// Ends a run, or withdraws one that waits
-    #[command(after_help = help_server::with_codes(help_server::CANCEL, help_server::NAMING))]
+    #[command(after_help = help::with_codes(include_str!("../help/cancel.txt"), help::NAMING))]
     Cancel(CancelArgs),
     /// Removes a job that came by command
-    #[command(after_help = help_server::with_codes(help_server::REMOVE, help_server::NAMING_AND_TAKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/remove.txt"), help::NAMING_AND_TAKING))]
     Remove(RemoveArgs),
     /// Runs a job for times that have passed, after a preview
-    #[command(after_help = help_server::with_codes(help_server::BACKFILL, help_server::NAMING))]
+    #[command(after_help = help::with_codes(include_str!("../help/backfill.txt"), help::NAMING))]
     Backfill(BackfillArgs),
     /// Plans a job from now on that waits because the clock was ahead, after a preview
-    #[command(after_help = help_server::with_codes(help_server::REWIND, help_server::NAMING_AND_TAKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/rewind.txt"), help::NAMING_AND_TAKING))]
     Rewind(RewindArgs),
     /// Shows, retries and drops runs that failed for good
-    #[command(subcommand, after_help = help_server::with_codes(help_server::DEAD, help_server::NAMING))]
+    #[command(subcommand, after_help = help::with_codes(include_str!("../help/dead.txt"), help::NAMING))]
     Dead(DeadCommand),
     /// Gives the server files of jobs
-    #[command(after_help = help_server::with_codes(help_server::APPLY, help_server::OF_APPLY))]
+    #[command(after_help = help::with_codes(include_str!("../help/apply.txt"), help::OF_APPLY))]
     Apply(ApplyArgs),
     /// Prints all jobs as a job file, or the history
-    #[command(after_help = help_server::with_codes(help_server::EXPORT, help_server::ASKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/export.txt"), help::ASKING))]
     Export(ExportArgs),
     /// Shows how the server is
-    #[command(after_help = help_server::with_codes(help_server::STATUS, help_server::ASKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/status.txt"), help::ASKING))]
     Status(AskArgs),
     /// Opens the page of the server in a browser, signed in
     #[cfg(feature = "web")]
-    #[command(after_help = help_server::with_codes(help_server::OPEN, help_server::TAKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/open.txt"), help::TAKING))]
     Open(token::OpenArgs),
     /// Makes, shows and takes away tokens for the HTTP API
     #[cfg(feature = "web")]
-    #[command(subcommand, after_help = help_server::with_codes(help_server::TOKEN, help_server::OF_TOKEN))]
+    #[command(subcommand, after_help = help::with_codes(include_str!("../help/token.txt"), help::OF_TOKEN))]
     Token(token::TokenCommand),
     /// Copies a store into one of the other kind, or makes the tables of a database
-    #[command(subcommand, after_help = help_server::with_codes(help_server::STORE, help_server::ASKING))]
+    #[command(subcommand, after_help = help::with_codes(include_str!("../help/store.txt"), help::ASKING))]
     Store(store::StoreCommand),
     /// Shows who asked for what
-    #[command(after_help = help_server::with_codes(help_server::AUDIT, help_server::ASKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/audit.txt"), help::ASKING))]
     Audit(AuditArgs),
     /// Shows the server live in the terminal: jobs, runs, output
-    #[command(after_help = help_server::with_codes(help_server::TOP, help_server::ASKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/top.txt"), help::ASKING))]
     Top(TopArgs),
     /// Looks for trouble
-    #[command(after_help = help_server::with_codes(help_server::DOCTOR, help_server::ASKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/doctor.txt"), help::ASKING))]
     Doctor(AskArgs),
     /// Asks the server how it is, and nothing else: for a container's health check
-    #[command(after_help = help_server::with_codes(help_server::HEALTH, help_server::ASKING))]
+    #[command(after_help = help::with_codes(include_str!("../help/health.txt"), help::ASKING))]
     Health(AskArgs),
     /// Shows every problem and warning in job files and crontabs, and runs nothing
-    #[command(after_help = help_server::with_codes(CHECK, help_server::OF_CHECK))]
+    #[command(after_help = help::with_codes(include_str!("../help/check.txt"), help::OF_CHECK))]
     Check(CheckArgs),
     /// Writes a job file out of crontabs, timers of systemd, CronJobs of Kubernetes and other tables
-    #[command(after_help = format!("{IMPORT}\n\n{EXIT_CODES}"))]
+    #[command(after_help = help::of_offline(include_str!("../help/import.txt")))]
     Import(ImportArgs),
     /// Installs, shows, edits and removes the crontab of a user, as crontab does
-    #[command(after_help = help_server::with_codes(CRONTAB, help_server::OF_CRONTAB))]
+    #[command(after_help = help::with_codes(include_str!("../help/crontab.txt"), help::OF_CRONTAB))]
     Crontab(crontab::CrontabArgs),
     /// Prints the next times of a cron expression
-    #[command(after_help = help_server::with_codes(NEXT, help_server::OF_NEXT))]
+    #[command(after_help = help::with_codes(include_str!("../help/next.txt"), help::OF_NEXT))]
     Next(NextArgs),
     /// Says in English what an expression means
-    #[command(after_help = format!("{EXPLAIN}\n\n{EXIT_CODES}"))]
+    #[command(after_help = help::of_offline(include_str!("../help/explain.txt")))]
     Explain(ExplainArgs),
     /// Writes an expression in another language, where that is exact
-    #[command(after_help = format!("{TRANSLATE}\n\n{EXIT_CODES}"))]
+    #[command(after_help = help::of_offline(include_str!("../help/translate.txt")))]
     Translate(TranslateArgs),
     /// Shows what files of jobs would run in a span of time, without running it
-    #[command(after_help = format!("{SIMULATE}\n\n{EXIT_CODES}"))]
+    #[command(after_help = help::of_offline(include_str!("../help/simulate.txt")))]
     Simulate(SimulateArgs),
     /// Prints a script that completes command lines in a shell
-    #[command(after_help = help_server::COMPLETIONS)]
+    #[command(after_help = include_str!("../help/completions.txt").trim_ascii_end())]
     Completions(CompletionsArgs),
     /// Prints the manual page, or writes one for each command
-    #[command(after_help = help_server::MAN)]
+    #[command(after_help = include_str!("../help/man.txt").trim_ascii_end())]
     Man(ManArgs),
 }
 

@@ -10,11 +10,10 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser};
 
-use super::help::CRONTAB;
-
 /// Installs, shows, edits and removes the crontab of a user.
 #[derive(Debug, Parser)]
-#[command(name = "crontab", version, max_term_width = 100, arg_required_else_help = true, after_help = CRONTAB)]
+#[command(name = "crontab", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = include_str!("../../help/crontab.txt").trim_ascii_end())]
 pub struct CrontabCli {
     /// What to do.
     #[command(flatten)]
