@@ -27,56 +27,27 @@ use mainspring_server::protocol::{LineWire, Request, Response};
 pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let address = args.ask.server.address();
     // What is written from now on is written by a server.
-    let looking = match args.follow {
+    let mut source = match args.follow {
         true => QuerySource::Server(Client::connect(&address)?),
         false => QuerySource::open(&address)?,
     };
     let mut printer = Printer { ask: &args.ask, begun: None };
     let mut tail = args.count.map(Tail::of);
     let mut count = 0;
-    let mut count_and_take = |response: &_, tail: &mut _, printer: &mut _| {
-        count += 1;
-        take(response, tail, printer)
-    };
-    let mut client = match looking {
-        QuerySource::Server(client) => client,
-        QuerySource::OfflineStore(mut alone) => {
-            alone.logs(&args.of, &mut |response| count_and_take(response, &mut tail, &mut printer))?;
-            return end(args, count, tail, &mut printer);
-        }
-    };
-    if let (Some(tail), true) = (&mut tail, args.follow) {
-        let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: false })?;
-        while let Response::Line(line) = response {
-            tail.push(line);
-            response = client.next_answer()?;
-        }
-        return follow(args, &mut client, Some(tail), &mut printer);
-    }
-    if args.follow {
-        return follow(args, &mut client, None, &mut printer);
-    }
-    let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: false })?;
-    while let Response::Line(_) = &response {
-        count_and_take(&response, &mut tail, &mut printer)?;
-        response = client.next_answer()?;
-    }
-    end(args, count, tail, &mut printer)
-}
-
-/// Shows a line, or keeps it if only the last ones are shown.
-fn take(response: &Response, tail: &mut Option<Tail>, printer: &mut Printer<'_>) -> Result<(), Error> {
-    match (response, tail) {
-        (Response::Line(line), Some(tail)) => {
-            tail.push(line.clone());
+    if !args.follow || tail.is_some() {
+        each_line(&mut source, &args.of, &mut |response| {
+            count += 1;
+            match (response, &mut tail) {
+                (Response::Line(line), Some(tail)) => tail.push(line.clone()),
+                (response, _) => printer.show(response)?,
+            }
             Ok(())
-        }
-        (response, _) => printer.show(response),
+        })?;
     }
-}
-
-/// Shows the lines that were kept. Where there was none, says what that may mean.
-fn end(args: &LogsArgs, count: usize, tail: Option<Tail>, printer: &mut Printer<'_>) -> Result<Exit, Error> {
+    if let (QuerySource::Server(client), true) = (&mut source, args.follow) {
+        follow(&args.of, client, tail, &mut printer)?;
+        return Ok(Exit::Ok);
+    }
     if count == 0 {
         let why = "it wrote nothing, did not start, or its output is not kept any more";
         say(&format!("{PROGRAM}: there is no output of {}: {why}\n", args.of));
@@ -86,16 +57,29 @@ fn end(args: &LogsArgs, count: usize, tail: Option<Tail>, printer: &mut Printer<
     Ok(Exit::Ok)
 }
 
+/// Gives each line of output that is there to `take`.
+fn each_line(
+    source: &mut QuerySource,
+    of: &str,
+    take: &mut dyn FnMut(&Response) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let client = match source {
+        QuerySource::Server(client) => client,
+        QuerySource::OfflineStore(alone) => return alone.logs(of, take),
+    };
+    let mut response = client.ask(Request::Logs { of: of.to_owned(), follow: false })?;
+    while let Response::Line(_) = &response {
+        take(&response)?;
+        response = client.next_answer()?;
+    }
+    Ok(())
+}
+
 /// Shows lines until no reader is left. Those that stand before `tail` are left out.
-fn follow(
-    args: &LogsArgs,
-    client: &mut Client,
-    tail: Option<&mut Tail>,
-    printer: &mut Printer<'_>,
-) -> Result<Exit, Error> {
+fn follow(of: &str, client: &mut Client, tail: Option<Tail>, printer: &mut Printer<'_>) -> Result<(), Error> {
     // A file of output only grows, so the same lines come first again, unless a newer run has begun since.
-    let (run, mut left_out) = tail.map_or((String::new(), 0), |tail| (tail.run.clone(), tail.left_out));
-    let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: true })?;
+    let (run, mut left_out) = tail.map_or((String::new(), 0), |tail| (tail.run, tail.left_out));
+    let mut response = client.ask(Request::Logs { of: of.to_owned(), follow: true })?;
     while let Response::Line(line) = &response {
         if 0 < left_out && line.run == run {
             left_out -= 1;
@@ -107,7 +91,7 @@ fn follow(
         }
         response = client.next_answer()?;
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 /// The last lines of an output.
