@@ -70,15 +70,12 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
         match answer {
             // There were none, so the name is probably a wrong one.
             Ok(Response::Applied(more)) => match gone.filter(|_| more.removed.is_empty()) {
-                Some(error) => {
-                    progress.finish();
-                    return Err(error.into());
-                }
+                Some(error) => return Err(error.into()),
                 None => applied.add(more),
             },
             Ok(_) => {}
             Err(error) => {
-                progress.finish();
+                drop(progress);
                 // What was applied before is in force: say so.
                 if applied != AppliedWire::default() {
                     show(&args.ask, &Response::Applied(applied))?;
@@ -87,7 +84,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
             }
         }
     }
-    progress.finish();
+    drop(progress);
     let is_refused = !applied.refused.is_empty();
     show(&args.ask, &Response::Applied(applied))?;
     Ok(if is_refused { Exit::Conflict } else { Exit::Ok })

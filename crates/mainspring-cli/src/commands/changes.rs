@@ -298,17 +298,13 @@ fn wait_for_all(
     progress.add(0);
     for time in times {
         let run = format!("{}@{time}#{series}", args.job);
-        match client.ask(Request::Wait { run }) {
-            Ok(Response::Ended(run)) if run.state == RunState::Succeeded => {}
-            Ok(ended) => failed.push(ended),
-            Err(error) => {
-                progress.finish();
-                return Err(error);
-            }
+        match client.ask(Request::Wait { run })? {
+            Response::Ended(run) if run.state == RunState::Succeeded => {}
+            ended => failed.push(ended),
         }
         progress.add(1);
     }
-    progress.finish();
+    drop(progress);
     failed.iter().try_for_each(|ended| show(&args.ask, ended).map(drop))?;
     if !args.ask.json {
         print(&format!("{} of {} succeeded\n", times.len() - failed.len(), counted(times.len(), "run")))?;
@@ -375,14 +371,11 @@ fn each_dead(args: &DeadArgs, done: &str, request: fn(String) -> Request) -> Res
             Ok(_) => count += 1,
             // Somebody else was quicker.
             Err(Error::Refused(error)) if error.kind == ErrorKind::NotFound => {}
-            Err(error) => {
-                progress.finish();
-                return Err(error);
-            }
+            Err(error) => return Err(error),
         }
         progress.add(1);
     }
-    progress.finish();
+    drop(progress);
     if args.ask.json {
         print_json(&serde_json::json!({ done: count }))?;
     } else {

@@ -240,7 +240,7 @@ fn alone(data: &DataDirectory, args: &AskArgs, findings: &mut Vec<Finding>) -> &
         let faults = progress.follow(&path, || alone.integrity())?;
         Ok((faults, alone.health(data)?))
     });
-    progress.finish();
+    drop(progress);
     match checked {
         Err(error) => {
             let hint = match &error {

@@ -21,7 +21,7 @@ use std::time::Duration;
 use crate::cli::serve::AskArgs;
 use mainspring_server::message::say;
 
-/// A bar on standard error.
+/// A bar on standard error, until it is dropped.
 pub(super) struct Progress {
     label: &'static str,
     total: u64,
@@ -79,16 +79,18 @@ impl Progress {
         })
     }
 
-    /// Takes the bar away.
-    pub(super) fn finish(&self) {
-        if self.is_shown {
-            say("\r\u{1b}[K");
-        }
-    }
-
     fn show(&self) {
         if self.is_shown {
             say(&format!("\r{} {}", self.label, bar(self.done, self.total)));
+        }
+    }
+}
+
+/// Takes the bar away.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.is_shown {
+            say("\r\u{1b}[K");
         }
     }
 }

@@ -218,7 +218,6 @@ fn export_history(client: &mut QuerySource) -> Result<Exit, Error> {
         progress.add(runs.len());
         next = cursor;
         if next.is_none() {
-            progress.finish();
             return Ok(Exit::Ok);
         }
     }
