@@ -49,7 +49,8 @@ pub use crontab::run_crontab;
 pub use manual::show_help;
 
 use printing::{
-    beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_name, zone_or_system,
+    instant, json_line, print, print_faithfully, print_json, print_painted, printed, zone_name,
+    zone_or_system,
 };
 
 /// Does what the command line asks for.

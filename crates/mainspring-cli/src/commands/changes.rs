@@ -9,13 +9,12 @@ use std::env;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use mainspring_job::{Outcome, Policies, RunKey, RunState};
 
 use super::answers::{ask, show};
 use super::progress::Progress;
 use super::views::first_rows;
-use super::{beyond, print, print_json, printed, zone_or_system};
+use super::{instant, print, print_json, printed, zone_or_system};
 use crate::cli::changes::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, PauseArgs, RemoveArgs, RewindArgs,
     RunArgs, ScopeArgs,
@@ -139,18 +138,17 @@ fn run_due(args: &RunArgs) -> Result<Option<Timestamp>, Error> {
 
 /// A time that people ask for, which is not past.
 fn wanted(when: &When, hint: &str) -> Result<Timestamp, Error> {
-    let (now, zone) = (Moment::now().wall, zone_or_system(None));
-    let due = when.resolve(now, &zone).map_err(|error| beyond(&error))?;
+    let (now, due) = (Moment::now().wall, instant(when)?);
     if now.as_second() <= due.as_second() + MAX_PAST_SECONDS {
         return Ok(due);
     }
-    let was = rfc3339(&due.to_zoned(zone));
+    let was = rfc3339(&due.to_zoned(zone_or_system(None)));
     Err(Error::Usage(format!("{was} was {}: a mistake? {hint}", relative(due, now))))
 }
 
 pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
     let due = if args.even_if_past {
-        args.when.resolve(Moment::now().wall, &zone_or_system(None)).map_err(|error| beyond(&error))?
+        instant(&args.when)?
     } else {
         wanted(&args.when, "`now` runs a command at once, and --even-if-past what is late")?
     };
@@ -224,9 +222,7 @@ fn request(url: &str, body: Option<&str>) -> WorkWire {
 }
 
 pub(super) fn pause(args: &PauseArgs) -> Result<Exit, Error> {
-    let zone = zone_or_system(None);
-    let until = args.until.as_ref().map(|until| until.resolve(Moment::now().wall, &zone)).transpose();
-    let until = until.map_err(|error| beyond(&error))?.map(|until| until.to_string());
+    let until = args.until.as_ref().map(instant).transpose()?.map(|until| until.to_string());
     let (job, note) = (args.scope.job.clone(), args.note.clone());
     change(&args.scope.ask, args.scope.job.as_deref(), Request::Pause(PauseWire { job, until, note }))
 }
@@ -245,12 +241,9 @@ pub(super) fn remove(args: &RemoveArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
-    let (now, zone) = (Moment::now().wall, zone_or_system(None));
-    let time = |moment: &crate::cli::value::Moment, zone: &TimeZone| {
-        moment.resolve(now, zone).map_err(|error| beyond(&error))
-    };
-    let (from, to) = (time(&args.from, &zone)?, time(&args.to, &zone)?);
+    let (from, to) = (instant(&args.from)?, instant(&args.to)?);
     if to < from {
+        let zone = zone_or_system(None);
         let (from, to) = (rfc3339(&from.to_zoned(zone.clone())), rfc3339(&to.to_zoned(zone)));
         return Err(Error::Usage(format!("FROM is after TO: {from}, {to}")));
     }

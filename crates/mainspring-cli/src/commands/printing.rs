@@ -8,18 +8,25 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Once;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use crate::cli::value;
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_file::system_zone::system_zone;
 use mainspring_server::error::Error;
 use mainspring_server::message::{PROGRAM, say};
 
-/// A time of the command line that no clock can show.
-pub(super) fn beyond(error: &jiff::Error) -> Error {
-    Error::Usage(format!("that time cannot be: {error}"))
+/// The instant that a time of the command line means now, in the system's zone.
+///
+/// # Errors
+///
+/// When no clock can show it.
+pub(super) fn instant(time: &value::Moment) -> Result<Timestamp, Error> {
+    let resolved = time.resolve(Moment::now().wall, &zone_or_system(None));
+    resolved.map_err(|error| Error::Usage(format!("that time cannot be: {error}")))
 }
 
 /// The zone to use when none is given: the system's, or UTC when the system does not say. A zone of TZ that

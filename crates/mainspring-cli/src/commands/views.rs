@@ -10,12 +10,11 @@ use super::answers::{QuerySource, jobs_text, show};
 use super::progress::Progress;
 use super::upcoming::{defined, upcoming};
 use super::value_text::View;
-use super::{beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_or_system};
+use super::{instant, json_line, print, print_faithfully, print_json, print_painted, printed};
 use crate::cli::serve::ExportArgs;
 use crate::cli::value;
 use crate::cli::views::{AuditArgs, HistoryArgs, JobArgs, ListArgs};
 use crate::wire::{ListDocument, ListedJobs};
-use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -129,9 +128,7 @@ pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
 
 /// A time of the command line, in RFC 3339.
 fn resolved(time: Option<&value::Moment>) -> Result<Option<String>, Error> {
-    let (now, zone) = (Moment::now().wall, zone_or_system(None));
-    let resolved = time.map(|time| time.resolve(now, &zone)).transpose().map_err(|error| beyond(&error))?;
-    Ok(resolved.map(|time| time.to_string()))
+    Ok(time.map(instant).transpose()?.map(|time| time.to_string()))
 }
 
 pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
