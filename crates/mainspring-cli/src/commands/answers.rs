@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::cluster_text::{planner_text, servers_text};
 use super::duplicate_text::duplicate_text;
 use super::job_text::{found_text, job_text, once_text, with_progress};
-use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when, why};
+use super::value_text::{View, after, near, outcome_text, pairs, terms_text, took, when, why};
 use super::{print, print_json, print_painted};
 use crate::cli::serve::AskArgs;
 use crate::client::{Address, Client};
@@ -23,7 +23,6 @@ use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
     AppliedWire, AuditWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
 };
-use mainspring_server::relative::length;
 use mainspring_server::server::offline::OfflineStore;
 
 /// Asks once, and shows the answer as the arguments say.
@@ -154,14 +153,14 @@ pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], view: &View) -> 
     let row = |job: &JobWire| {
         let last = job.last.as_ref().map_or_else(
             || "-".to_owned(),
-            |run| format!("{} {}", run.state, near(run.ended.or(Some(run.due)), view)),
+            |run| format!("{} {}", run.state, near(run.ended.or(Some(run.due)), view.now)),
         );
         let server = job.last.as_ref().map(RunWire::server_text).unwrap_or_default();
-        let next = after(job).unwrap_or_else(|| near(job.next, view));
+        let next = after(job).unwrap_or_else(|| near(job.next, view.now));
         vec![job.name.clone(), with_progress(&job.state, job), next, last, server, job.action.clone()]
     };
     let once = |once: &OnceWire| {
-        let due = near(Some(once.due), view);
+        let due = near(Some(once.due), view.now);
         let (last, server) = ("-".to_owned(), String::new());
         vec![once.name.clone(), "pending".to_owned(), due, last, server, once.action.clone()]
     };
@@ -183,9 +182,10 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     }
     let row = |run: &RunWire| {
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
-        let (name, state, started) = (run.run.to_string(), run.state.to_string(), near(run.started, view));
+        let (name, state, started) =
+            (run.run.to_string(), run.state.to_string(), near(run.started, view.now));
         let (server, action) = (run.server_text(), run.action.clone().unwrap_or_default());
-        vec![name, state, started, took(run), attempt, why(run), server, action]
+        vec![name, state, started, took(run.started, run.ended), attempt, why(run), server, action]
     };
     let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
     let columns = [
@@ -212,7 +212,7 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
     }
     let row = |row: &AuditWire| {
         let of = if row.target.is_empty() { "-".to_owned() } else { row.target.clone() };
-        vec![near(Some(row.at), view), row.actor.clone(), row.action.clone(), of, row.note.clone()]
+        vec![near(Some(row.at), view.now), row.actor.clone(), row.action.clone(), of, row.note.clone()]
     };
     let columns = [
         Column::whole("WHEN"),
@@ -222,11 +222,6 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
         Column::cut("NOTE"),
     ];
     table(&columns, &rows.iter().map(row).collect::<Vec<_>>(), view.screen)
-}
-
-fn took(run: &RunWire) -> String {
-    let Some((started, ended)) = run.started.zip(run.ended) else { return "-".to_owned() };
-    length(u64::try_from(ended.as_millisecond() - started.as_millisecond()).unwrap_or(0))
 }
 
 fn status_text(status: &StatusWire, view: &View) -> String {

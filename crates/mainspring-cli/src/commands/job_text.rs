@@ -12,7 +12,7 @@ use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when
 
 pub(super) fn job_text(job: &JobWire, view: &View) -> String {
     let last = job.last.as_ref().map_or_else(String::new, |run| {
-        format!("{} {}", outcome_text(run), near(run.ended.or(Some(run.due)), view))
+        format!("{} {}", outcome_text(run), near(run.ended.or(Some(run.due)), view.now))
     });
     let armed = job.armed.filter(|_| job.armed != job.next);
     let labels: Vec<String> = job.labels.iter().map(|(name, text)| format!("{name}={text}")).collect();

@@ -11,7 +11,7 @@ use mainspring_file::plain;
 use mainspring_job::RunState;
 use mainspring_server::log::rfc3339;
 use mainspring_server::protocol::{JobState, JobWire, PauseTermsWire, RunWire};
-use mainspring_server::relative::relative;
+use mainspring_server::relative::{length, relative};
 
 use super::zone_or_system;
 use crate::cli::serve::AskArgs;
@@ -50,8 +50,15 @@ pub(super) fn when(time: Timestamp, view: &View) -> String {
     format!("{} ({})", relative(time, view.now), view.absolute(time))
 }
 
-pub(super) fn near(time: Option<Timestamp>, view: &View) -> String {
-    time.map_or_else(|| "-".to_owned(), |time| relative(time, view.now))
+/// How far a time is from now, if there is one.
+pub(crate) fn near(time: Option<Timestamp>, now: Timestamp) -> String {
+    time.map_or_else(|| "-".to_owned(), |time| relative(time, now))
+}
+
+/// How long something took from one time to the other, if there are both.
+pub(crate) fn took(started: Option<Timestamp>, ended: Option<Timestamp>) -> String {
+    let Some((started, ended)) = started.zip(ended) else { return "-".to_owned() };
+    length(u64::try_from(ended.as_millisecond() - started.as_millisecond()).unwrap_or(0))
 }
 
 /// What a job without a next time waits for, if that is the end of another.

@@ -7,9 +7,8 @@
 use jiff::Timestamp;
 use mainspring_file::plain;
 use mainspring_server::protocol::{JobWire, LineWire, RunWire};
-use mainspring_server::relative::{length, relative};
 
-use crate::commands::value_text::why;
+use crate::commands::value_text::{near, took, why};
 use crate::table::Column;
 use crate::terminal::columns;
 
@@ -30,17 +29,6 @@ pub(super) const HELP: [&str; 14] = [
     "q         back, and at last the end",
     "",
 ];
-
-fn near(time: Option<Timestamp>, now: Timestamp) -> String {
-    time.map_or_else(|| "-".to_owned(), |time| relative(time, now))
-}
-
-/// How long a run has taken, or takes so far.
-fn took(run: &RunWire, now: Timestamp) -> String {
-    let Some(started) = run.started else { return "-".to_owned() };
-    let ms = run.ended.unwrap_or(now).as_millisecond() - started.as_millisecond();
-    length(u64::try_from(ms).unwrap_or(0))
-}
 
 pub(super) fn job_columns() -> Vec<Column> {
     vec![
@@ -72,7 +60,7 @@ pub(super) fn job_row(job: &JobWire, now: Timestamp) -> Vec<String> {
             || "-".to_owned(),
             |run| format!("{} {}", run.state, near(run.ended.or(run.started), now)),
         ),
-        last.map_or_else(|| "-".to_owned(), |run| took(run, now)),
+        last.map_or_else(|| "-".to_owned(), |run| took(run.started, run.ended.or(Some(now)))),
         last.map(RunWire::server_text).unwrap_or_default(),
         job.action.clone(),
     ]
@@ -90,7 +78,7 @@ pub(super) fn run_columns() -> Vec<Column> {
 }
 
 pub(super) fn run_row(run: &RunWire, now: Timestamp) -> Vec<String> {
-    let (started, took) = (near(run.started, now), took(run, now));
+    let (started, took) = (near(run.started, now), took(run.started, run.ended.or(Some(now))));
     vec![run.run.to_string(), run.state.to_string(), started, took, why(run), run.server_text()]
 }
 
