@@ -30,7 +30,7 @@ use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::protocol::{Request, Response};
 
-/// How many times are printed when nothing says how many.
+/// How many times are printed when the command does not say how many, nor until when.
 const DEFAULT_COUNT: u32 = 10;
 
 const _: () = assert!(DEFAULT_COUNT <= MAX_TIMES);
@@ -62,17 +62,13 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
     for after in timetable.follows() {
         say(&format!("one of its triggers is the end of a run of another job, which has no time: {after}\n"));
     }
-    let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
-    let is_wanted = |found: &Upcoming| args.until.is_none_or(|until| found.unwrap_or_else(|at| at) <= until);
-    let mut wanted = upcoming(&timetable, from).take_while(is_wanted);
-    let found: Vec<Upcoming> = wanted.by_ref().take(args.count.unwrap_or(default) as usize).collect();
+    let (found, cut) = first_times(args, upcoming(&timetable, from), |found| found.unwrap_or_else(|at| at));
     debug_assert!(found.iter().rev().skip(1).all(Result::is_ok), "a search that is given up is the last");
     let text = |time: Timestamp| rfc3339(&time.to_zoned(zone.clone()));
     let times: Vec<String> = found.iter().flatten().map(|time| text(*time)).collect();
     let cut = match found.last() {
         Some(Err(at)) => Some(format!("gave up at {}: too many times in a row are excluded", text(*at))),
-        _ if args.count.is_some() || args.until.is_none() || wanted.next().is_none() => None,
-        _ => Some(format!("ended after {MAX_TIMES} times, and more are due: ask again from the last one")),
+        _ => cut,
     };
     if args.expression.json {
         let (job, zone) = (name.to_string(), zone_name(&zone).to_owned());
@@ -83,6 +79,23 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
     let Some(cut) = cut else { return Ok(read) };
     say(&format!("{PROGRAM}: {cut}\n"));
     Ok(read.and(Exit::Failed))
+}
+
+/// The first of some times in their order, as far and as many as are asked for, and what to say if the limit
+/// of the program leaves out more of them.
+pub(super) fn first_times<T>(
+    args: &NextArgs,
+    times: impl Iterator<Item = T>,
+    instant: impl Fn(&T) -> Timestamp,
+) -> (Vec<T>, Option<String>) {
+    let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
+    let count = args.count.unwrap_or(default);
+    assert!(count <= MAX_TIMES, "the command line was refused otherwise");
+    let mut wanted = times.take_while(|time| args.until.is_none_or(|until| instant(time) <= until));
+    let found = wanted.by_ref().take(count as usize).collect();
+    let is_cut_short = args.count.is_none() && args.until.is_some() && wanted.next().is_some();
+    let cut = || format!("ended after {MAX_TIMES} times, and more are due: ask again from the last one");
+    (found, is_cut_short.then(cut))
 }
 
 /// What was given that says how an expression is read or shown, and means nothing of a job.
