@@ -35,6 +35,7 @@ mod next;
 mod printing;
 mod progress;
 mod serve;
+mod server_program;
 mod shared;
 mod simulate;
 mod store;

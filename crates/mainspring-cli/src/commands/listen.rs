@@ -24,12 +24,10 @@ use mainspring_server::activation::{ActivatedSockets, HandedSocket};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::log::Style;
 use mainspring_server::message::say;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::login_codes::CODE_LIFE;
-use mainspring_server::server::standby::note;
 use mainspring_web::event_stream::BEAT;
 use mainspring_web::listen::{Serving, Sockets};
 use mainspring_web::network::Network;
@@ -107,26 +105,6 @@ impl HttpListener {
                  --define-over-http, or not as root\n");
         }
         Ok(listener)
-    }
-
-    /// The same for a server that has no loop, or several. Returns the ends of the connections over which it
-    /// is asked.
-    pub(super) fn stand(
-        &mut self,
-        args: &ListenArgs,
-        handed: &ActivatedSockets,
-        data: &DataDirectory,
-        zone: &TimeZone,
-        style: Style,
-    ) -> Listener {
-        match self.begin(args, handed, data, zone) {
-            Ok(listener) => listener,
-            Err(error) => {
-                // Another server of this machine may have the address, and this one may have it next.
-                note(style, &format!("nothing is served over HTTP while standing by: {error}"));
-                Listener::default()
-            }
-        }
     }
 
     /// Waits for the end, which comes soon after that of the loop.

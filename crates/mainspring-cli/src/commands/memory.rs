@@ -19,36 +19,29 @@ use std::path::{Path, PathBuf};
 use mainspring_job::{MemoryStore, Store};
 use nix::unistd::mkdtemp;
 
+use super::server_program::ServerProgram;
 use mainspring_exec::clock::boot_time;
 use mainspring_host::folder::Folder;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
-use mainspring_server::server::{Server, Serving, Stores};
+use mainspring_server::server::{Server, Stores};
 use mainspring_server::takeover::{owner, take};
 
-/// Runs until a signal asks to stop. `given` is the data directory of the command line.
-pub(super) fn run(
-    given: Option<&Path>,
-    serving: impl FnOnce(DataDirectory) -> Result<Serving, Error>,
-) -> Result<Exit, Error> {
-    match given {
-        Some(directory) => run_in(DataDirectory::find(Some(directory)), serving),
-        None => {
-            let data = own_data()?;
-            let result = run_in(data.clone(), serving);
-            // It does no harm if it stays.
-            let _ = fs::remove_dir_all(data.directory());
-            result
-        }
+/// Runs until a signal asks to stop.
+pub(super) fn run(program: &mut ServerProgram) -> Result<Exit, Error> {
+    if program.args.data.data.is_some() {
+        return run_in(program.args.data.directory(), program);
     }
+    let data = own_data()?;
+    let result = run_in(data.clone(), program);
+    // It does no harm if it stays.
+    let _ = fs::remove_dir_all(data.directory());
+    result
 }
 
-fn run_in(
-    data: DataDirectory,
-    serving: impl FnOnce(DataDirectory) -> Result<Serving, Error>,
-) -> Result<Exit, Error> {
+fn run_in(data: DataDirectory, program: &mut ServerProgram) -> Result<Exit, Error> {
     data.make()?;
     let directory = take(&data).map_err(Error::Directory)?;
     if data.store().exists() {
@@ -60,8 +53,8 @@ fn run_in(
     let mut store = MemoryStore::new();
     let lease = store.acquire(&owner()).map_err(Error::Store)?;
     let stores = Stores { store: Box::new(store), reader: None, asked_at: boot_time() };
-    let result =
-        serving(data).and_then(|serving| Server::prepare(serving, stores, lease)).and_then(Server::run);
+    let serving = program.commands().and_then(|execution| program.serving(data, execution));
+    let result = serving.and_then(|serving| Server::prepare(serving, stores, lease)).and_then(Server::run);
     // It does no harm if it stays.
     let _ = fs::remove_dir_all(&output);
     drop(directory);

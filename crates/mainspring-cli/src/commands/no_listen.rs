@@ -10,7 +10,6 @@ use crate::cli::listen::ListenArgs;
 use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::log::Style;
 use mainspring_server::server::listener::Listener;
 
 /// What serves beside the loop: nothing.
@@ -46,19 +45,6 @@ impl HttpListener {
         _: &TimeZone,
     ) -> Result<Listener, Error> {
         Ok(Listener::default())
-    }
-
-    /// Nothing is asked.
-    #[expect(clippy::unused_self, reason = "it is called as the one that listens")]
-    pub(super) fn stand(
-        &mut self,
-        _: &ListenArgs,
-        _: &ActivatedSockets,
-        _: &DataDirectory,
-        _: &TimeZone,
-        _: Style,
-    ) -> Listener {
-        Listener::default()
     }
 
     /// There is nothing to wait for.

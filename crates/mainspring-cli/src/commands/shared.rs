@@ -18,19 +18,17 @@ use std::path::Path;
 use mainspring_cluster::candidate::{Candidate, Plan};
 use mainspring_cluster::request_proxy::RequestProxy;
 use mainspring_cluster::worker::RunningWorker;
-use mainspring_job::{StoreError, WorkerLabel};
+use mainspring_job::StoreError;
 use mainspring_postgres::Location;
 
-use super::listen::HttpListener;
+use super::server_program::ServerProgram;
 use mainspring_exec::notifier::pair;
 use mainspring_host::regular::open_regular;
-use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::log::{Log, Style};
+use mainspring_server::log::Log;
 use mainspring_server::message::{PROGRAM, say};
-use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::calls;
 use mainspring_server::server::{Host, Server, Serving, Stopping, standard_output, standby};
@@ -86,71 +84,47 @@ fn file_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// What a server does in its pool.
-pub(super) struct PoolPart {
-    /// What carries runs out here, if anything does.
-    pub(super) execution: Option<Box<dyn Execution>>,
-    /// What this server has beside that.
-    pub(super) labels: Vec<WorkerLabel>,
-    /// Whether it may be the planner.
-    pub(super) plans: bool,
-    pub(super) stopping: Stopping,
-}
-
-/// Works for its pool, and plans whenever it has the lease, until a signal asks to stop. `stand` begins to
-/// listen while it plans nothing, and returns the ends of the connections of what listens.
+/// Works for its pool, and plans whenever it has the lease, until a signal asks to stop.
 pub(super) fn serve(
     location: &Location,
     data: &DataDirectory,
-    style: Style,
-    handed: &ActivatedSockets,
-    part: PoolPart,
-    stand: impl Fn(&mut HttpListener) -> Listener,
-    serving: impl Fn(DataDirectory, &mut HttpListener, Box<dyn Execution>) -> Result<Serving, Error>,
+    program: &mut ServerProgram,
 ) -> Result<Exit, Error> {
+    let execution = if program.args.no_work { None } else { Some(program.commands()?) };
     let directory = take(data).map_err(Error::Directory)?;
-    let PoolPart { execution, labels, plans, stopping } = part;
     let mut candidate = Candidate::open(location, data.shown(), data)?;
-    if !plans {
+    if program.args.no_plan {
         candidate.never_plans();
     }
     let log = standard_output().map(Log::new).map_err(|source| Error::Setup { what: "the log", source })?;
-    let start = |execution| candidate.start_worker(labels, data.output(), log.in_style(style), execution);
+    let (labels, log) = (program.args.labels.clone(), log.in_style(program.log));
+    let start = |execution| candidate.start_worker(labels, data.output(), log, execution);
     let worker = execution.map(start).transpose()?;
     let _wakes = worker.as_ref().map(RunningWorker::wake_at_ends_of_processes).transpose()?;
-    let mut http_listener = HttpListener::default();
-    let ended = plan(&mut candidate, data, style, handed, &mut http_listener, stand, serving);
-    http_listener.finish();
-    let left = worker.map_or(Ok(()), |worker| leave(worker, stopping));
+    let ended = plan(&mut candidate, data, program);
+    program.finish_listening();
+    let left = worker.map_or(Ok(()), |worker| leave(worker, program.stopping()));
     drop(directory);
     ended.and(left).map(|()| Exit::Ok)
 }
 
-/// Plans whenever it has the lease, until a signal asks to stop.
-fn plan(
-    candidate: &mut Candidate,
-    data: &DataDirectory,
-    style: Style,
-    handed: &ActivatedSockets,
-    http_listener: &mut HttpListener,
-    stand: impl Fn(&mut HttpListener) -> Listener,
-    serving: impl Fn(DataDirectory, &mut HttpListener, Box<dyn Execution>) -> Result<Serving, Error>,
-) -> Result<(), Error> {
-    let location = candidate.location().clone();
+/// Plans whenever it has the lease, until a signal asks to stop. While it does not, it listens too.
+fn plan(candidate: &mut Candidate, data: &DataDirectory, program: &mut ServerProgram) -> Result<(), Error> {
+    let (location, style) = (candidate.location().clone(), program.log);
     loop {
         let setup = |source| Error::Setup { what: "a socket pair", source };
         let (notifier, notifications) = pair().map_err(setup)?;
         let watch = candidate.watch_releases(move || notifier.notify())?;
         let mut listening: Option<Listener> = None;
-        let standing = candidate.standing();
+        let (standing, control) = (candidate.standing(), program.handed.control()?);
         let acquire = || {
             let acquired = candidate.acquire();
             if acquired.is_err() && listening.is_none() {
-                candidate.answer(listening.insert(stand(http_listener)));
+                candidate.answer(listening.insert(program.stand(data)));
             }
             acquired
         };
-        let acquired = standby::wait(data, style, handed.control()?, &notifications, acquire, |client, _| {
+        let acquired = standby::wait(data, style, control, &notifications, acquire, |client, _| {
             RequestProxy::new(&standing).serve_client(client);
         });
         drop(watch);
@@ -165,7 +139,7 @@ fn plan(
         let note = move |text: &str| standby::note(style, text);
         let ended = candidate.plan(lease, asked_at, data, caller, note).and_then(|plan| {
             let Plan { execution, stores, inbox } = plan;
-            let serving = serving(data.clone(), http_listener, Box::new(execution))?;
+            let serving = program.serving(data.clone(), Box::new(execution))?;
             let serving = Serving { host: Host::Process(Some(signals), Some(calls)), ..serving };
             let ended = Server::prepare(serving, stores, lease).and_then(Server::run);
             drop(inbox);
