@@ -18,9 +18,7 @@
 //! Source: simulation of the planner over virtual time, as in TigerBeetle's VOPR,
 //! <https://github.com/tigerbeetle/tigerbeetle/blob/main/docs/internals/vopr.md>.
 
-use mainspring_job::JobName;
-
-pub mod document;
+pub(crate) mod document;
 pub mod report;
 mod scenario;
 mod tally;
@@ -32,9 +30,9 @@ use world::World;
 
 /// Runs the jobs through the time of the scenario.
 ///
-/// # Errors
+/// # Panics
 ///
-/// The names that the planner refused: two jobs had the same one.
+/// When two jobs have one name, which the planner refuses.
 ///
 /// # Example
 ///
@@ -61,13 +59,12 @@ use world::World;
 ///     clock_sets: Vec::new(),
 ///     listed_count: 1,
 ///     events_max: MAX_EVENTS,
-/// })
-/// .expect("the names are unique");
+/// });
 /// assert_eq!((outcome.totals[0].start_count, outcome.totals[0].skipped_count), (48, 48));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn simulate(scenario: &Scenario) -> Result<Outcome, Vec<JobName>> {
-    World::new(scenario)?.run()
+pub fn simulate(scenario: &Scenario) -> Outcome {
+    World::new(scenario).run()
 }
 
 #[cfg(test)]

@@ -27,73 +27,68 @@ use super::{Event, JobEvent, Outcome, Peak, Scenario, SimulatedJob, Total};
 
 /// See the head of this file.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the head of the file says what each field is")]
-pub struct Document {
-    pub zone: String,
-    pub from: String,
-    pub to: String,
-    pub end: String,
-    pub is_cut_short: bool,
-    pub event_count: u64,
-    pub start_count: u64,
-    pub events: Vec<EventWire>,
-    pub jobs: Vec<JobWire>,
-    pub busiest_minutes: Vec<MinuteWire>,
-    pub most_at_once: Option<AtOnceWire>,
-    pub timed_job_count: usize,
+pub(crate) struct Document {
+    pub(crate) zone: String,
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) end: String,
+    pub(crate) is_cut_short: bool,
+    pub(crate) event_count: u64,
+    pub(crate) start_count: u64,
+    pub(crate) events: Vec<EventWire>,
+    pub(crate) jobs: Vec<JobWire>,
+    pub(crate) busiest_minutes: Vec<MinuteWire>,
+    pub(crate) most_at_once: Option<AtOnceWire>,
+    pub(crate) timed_job_count: usize,
 }
 
 /// One event.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the head of the file says what each field is")]
-pub struct EventWire {
-    pub time: String,
-    pub job: String,
-    pub what: &'static str,
-    pub nominal: String,
+pub(crate) struct EventWire {
+    pub(crate) time: String,
+    pub(crate) job: String,
+    pub(crate) what: &'static str,
+    pub(crate) nominal: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<u32>,
+    pub(crate) attempt: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<u64>,
+    pub(crate) count: Option<u64>,
 }
 
 /// One job and its totals.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the head of the file says what each field is")]
-pub struct JobWire {
-    pub name: String,
-    pub file: String,
-    pub line: usize,
-    pub start_count: u64,
-    pub first: Option<String>,
-    pub last: Option<String>,
-    pub skipped_count: u64,
-    pub first_skipped: Option<String>,
-    pub missed_count: u64,
-    pub cut_count: u64,
-    pub late_s_max: f64,
-    pub duration_s: Option<f64>,
+pub(crate) struct JobWire {
+    pub(crate) name: String,
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) start_count: u64,
+    pub(crate) first: Option<String>,
+    pub(crate) last: Option<String>,
+    pub(crate) skipped_count: u64,
+    pub(crate) first_skipped: Option<String>,
+    pub(crate) missed_count: u64,
+    pub(crate) cut_count: u64,
+    pub(crate) late_s_max: f64,
+    pub(crate) duration_s: Option<f64>,
 }
 
 /// A busy minute.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the head of the file says what each field is")]
-pub struct MinuteWire {
-    pub minute: String,
-    pub start_count: u64,
+pub(crate) struct MinuteWire {
+    pub(crate) minute: String,
+    pub(crate) start_count: u64,
 }
 
 /// The most runs at once.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the head of the file says what each field is")]
-pub struct AtOnceWire {
-    pub time: String,
-    pub run_count: u64,
+pub(crate) struct AtOnceWire {
+    pub(crate) time: String,
+    pub(crate) run_count: u64,
 }
 
 impl Document {
     /// Makes the document. All times are shown in `zone`.
-    pub fn new(scenario: &Scenario, outcome: &Outcome, zone: &TimeZone) -> Document {
+    pub(crate) fn new(scenario: &Scenario, outcome: &Outcome, zone: &TimeZone) -> Document {
         let show = |time| show(time, zone);
         let minute = |peak: &Peak| MinuteWire { minute: show(peak.time), start_count: peak.count };
         assert_eq!(scenario.jobs.len(), outcome.totals.len(), "each job has its total");

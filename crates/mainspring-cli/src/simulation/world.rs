@@ -76,7 +76,7 @@ pub(super) struct World<'s> {
 
 impl<'s> World<'s> {
     /// A world at the scenario's first moment, or at the end of an outage then, with its server started.
-    pub(super) fn new(scenario: &'s Scenario) -> Result<World<'s>, Vec<JobName>> {
+    pub(super) fn new(scenario: &'s Scenario) -> World<'s> {
         debug_assert!(scenario.from < scenario.to, "the command line was refused otherwise");
         debug_assert!(scenario.outages.iter().all(|outage| outage.from < outage.to));
         let names = scenario.jobs.iter().map(|simulated| simulated.job.name.clone());
@@ -104,22 +104,19 @@ impl<'s> World<'s> {
             incidents: incidents.into(),
             tally: Tally::new(scenario),
         };
-        let refused = world.define();
-        if !refused.is_empty() {
-            return Err(refused);
-        }
+        world.define();
         assert_eq!(world.index_of.len(), scenario.jobs.len(), "the planner refuses a name that two have");
         world.wall = first.map_or(scenario.from, |outage| outage.to);
         world.begin();
-        Ok(world)
+        world
     }
 
-    pub(super) fn run(mut self) -> Result<Outcome, Vec<JobName>> {
+    pub(super) fn run(mut self) -> Outcome {
         while self.wall < self.scenario.to {
             self.look();
             let next = self.next_moment();
             if self.scenario.events_max <= self.tally.event_count() {
-                return Ok(Outcome { is_cut_short: true, ..self.tally.finish(self.wall) });
+                return Outcome { is_cut_short: true, ..self.tally.finish(self.wall) };
             }
             let Some(next) = next.filter(|next| *next < self.scenario.to) else { break };
             self.advance(next);
@@ -128,7 +125,7 @@ impl<'s> World<'s> {
                 self.befall(incident);
             }
         }
-        Ok(self.tally.finish(self.scenario.to))
+        self.tally.finish(self.scenario.to)
     }
 
     /// The next moment at which anything happens, by the clock as it stands.
@@ -216,8 +213,7 @@ impl<'s> World<'s> {
                 paused: paused.clone(),
             });
         }
-        let refused = self.define();
-        assert!(refused.is_empty(), "the names were unique at the first start");
+        self.define();
         self.begin();
     }
 
@@ -229,17 +225,14 @@ impl<'s> World<'s> {
         }
     }
 
-    /// Gives the planner the jobs; returns the names that it refuses.
-    fn define(&mut self) -> Vec<JobName> {
+    /// Gives the planner the jobs.
+    fn define(&mut self) {
         let jobs = self.scenario.jobs.iter().map(|simulated| simulated.job.clone()).collect();
         let groups = self.scenario.groups.clone();
         let definitions = Definitions::new(SOURCE, jobs).with_groups(groups).with_prune(Prune::Remove);
         let replies = self.tell(Input::Command { ticket: Ticket(1), command: Command::Apply(definitions) });
-        let applied = replies.into_iter().find_map(|reply| match reply {
-            Reply::Applied(applied) => Some(applied.refused),
-            _ => None,
-        });
-        applied.expect("every command has a reply")
+        let [Reply::Applied(applied)] = replies.as_slice() else { unreachable!("every command has a reply") };
+        assert!(applied.refused.is_empty(), "two jobs have one name: {:?}", applied.refused);
     }
 
     /// Tells the planner a fact, commits what it decides, and does what it wants done.
