@@ -65,7 +65,8 @@ pub(crate) fn environment(
     let mut masks = Masks::default();
     for secret in &spec.secrets {
         let content = secret::read(&secret.path, user)?;
-        environment.insert(OsString::from(&secret.name), secret.value(&content).to_owned());
+        let value = if secret.is_path { secret.path.as_os_str() } else { OsStr::new(content.reveal()) };
+        environment.insert(OsString::from(&secret.name), value.to_owned());
         masks.add(&content);
     }
     Ok((environment, masks))

@@ -21,7 +21,6 @@
 //!
 //! Source: the masks follow what hosted builds do, <https://docs.github.com/actions/security-guides>.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,35 +75,5 @@ impl fmt::Display for SecretError {
 impl std::error::Error for SecretError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
-    }
-}
-
-/// A variable of a run's environment that comes from a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SecretVariable {
-    /// The variable.
-    pub name: String,
-    /// The file.
-    pub path: PathBuf,
-    /// What of the file becomes the value.
-    pub form: SecretForm,
-}
-
-/// What the run is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SecretForm {
-    /// The file's content.
-    Content,
-    /// The file's name.
-    Path,
-}
-
-impl SecretVariable {
-    /// What the run is given of a content.
-    pub fn value<'s>(&'s self, content: &'s Secret) -> &'s OsStr {
-        match self.form {
-            SecretForm::Content => OsStr::new(content.reveal()),
-            SecretForm::Path => self.path.as_os_str(),
-        }
     }
 }

@@ -25,8 +25,8 @@ use nix::sys::signal::Signal;
 
 use crate::attributes::Attributes;
 use crate::cgroup::Share;
-use crate::secret::SecretVariable;
 use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, OnLeaseLoss};
+use mainspring_action::secret::SecretBody;
 use mainspring_host::accounts::Account;
 
 /// A process to be.
@@ -51,7 +51,7 @@ pub struct ProcessSpec {
     /// Names and values that count for more than those.
     pub settings: Vec<(String, String)>,
     /// Variables whose values are never shown.
-    pub secrets: Vec<SecretVariable>,
+    pub secrets: Vec<SecretBody>,
     /// What it sets of itself before the program is executed.
     pub attributes: Attributes,
     /// How much it may have with all that it starts, which needs a cgroup.

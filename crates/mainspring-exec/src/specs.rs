@@ -18,9 +18,8 @@ use nix::sys::signal::Signal;
 
 use crate::attributes::Attributes;
 use crate::cgroup::Share;
-use crate::secret::{SecretForm, SecretVariable};
 use crate::spec::{Inheritance, KillSequence, KillStep, ProcessSpec, Program};
-use mainspring_action::body::{MailBody, ProcessBody, SecretBody};
+use mainspring_action::body::{MailBody, ProcessBody};
 use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, OnLeaseLoss};
 use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{Account, Refusal};
@@ -74,7 +73,7 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
         environment: environment(body, &usual.account, shell),
         env_files: body.env_file.clone(),
         settings: body.env.clone(),
-        secrets: body.secrets.iter().map(variable).collect(),
+        secrets: body.secrets.clone(),
         attributes: Attributes::of(body).map_err(SpecError::Unknown)?,
         share: Share { memory_bytes_max: body.memory_max, cpu_percent_max: body.cpu_max },
         input: body.stdin.clone(),
@@ -138,11 +137,6 @@ fn kill_sequence(policies: &Policies) -> KillSequence {
         _ => Signal::SIGTERM,
     };
     KillSequence(vec![KillStep { signal, wait: kill.grace }])
-}
-
-pub(crate) fn variable(secret: &SecretBody) -> SecretVariable {
-    let form = if secret.is_path { SecretForm::Path } else { SecretForm::Content };
-    SecretVariable { name: secret.name.clone(), path: secret.path.clone(), form }
 }
 
 #[cfg(test)]

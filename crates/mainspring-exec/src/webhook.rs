@@ -32,9 +32,10 @@ use ureq::{Agent, Error};
 
 use crate::end::Outcome;
 use crate::mask::Masks;
-use crate::secret::{self, SecretForm, SecretVariable};
+use crate::secret;
 use crate::signature::{SIGNATURE_HEADER, signature};
 use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, MIN_KEY_BYTES, has_body};
+use mainspring_action::secret::SecretBody;
 use mainspring_action::template::{Template, Values};
 use mainspring_host::regular::open_regular;
 
@@ -62,7 +63,7 @@ pub struct WebhookSpec {
     /// Which statuses are a success: inclusive ranges.
     pub success: Vec<(u16, u16)>,
     /// Secrets that the templates name.
-    pub secrets: Vec<SecretVariable>,
+    pub secrets: Vec<SecretBody>,
     /// The file of the secret that signs, if the webhook is signed.
     pub signing: Option<PathBuf>,
     /// The file of the certificates that vouch for the receiver, in place of Mozilla's.
@@ -166,7 +167,7 @@ impl DeliveryResult {
 pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> DeliveryResult {
     let mut masks = Masks::default();
     for variable in &spec.secrets {
-        debug_assert_eq!(variable.form, SecretForm::Content, "a template holds contents");
+        debug_assert!(!variable.is_path, "a template holds contents");
         match secret::read(&variable.path, None) {
             Ok(secret) => {
                 masks.add(&secret);

@@ -6,7 +6,7 @@
 
 use mainspring_job::Policies;
 
-use crate::specs::{SpecError, variable};
+use crate::specs::SpecError;
 use crate::webhook::WebhookSpec;
 use mainspring_action::body::WebhookBody;
 use mainspring_action::names::{DEFAULT_TIMEOUT, MAX_TIMEOUT};
@@ -36,7 +36,7 @@ pub fn webhook(body: &WebhookBody, policies: &Policies) -> Result<WebhookSpec, S
         body: template(&body.body)?,
         timeout: policies.timeout.after.unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT),
         success: if body.success.is_empty() { usual.success.clone() } else { body.success.clone() },
-        secrets: body.secrets.iter().map(variable).collect(),
+        secrets: body.secrets.clone(),
         signing: body.signing_secret.clone(),
         ca_file: body.ca_file.clone(),
         answer_bytes_max: body.output_bytes.unwrap_or(usual.answer_bytes_max),

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use mainspring_action::names::OnLeaseLoss;
 use mainspring_action::process::ProcessBody;
+use mainspring_action::secret::SecretBody;
 use mainspring_exec::attributes::Attributes;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::end::{End, KillCause, Outcome, Reports};
@@ -17,7 +18,6 @@ use mainspring_exec::executor::{Executor, StartRefusal};
 use mainspring_exec::output::Piece;
 use mainspring_exec::output::Stream;
 use mainspring_exec::pipe::READ_BYTES;
-use mainspring_exec::secret::{SecretForm, SecretVariable};
 use mainspring_exec::spec::{Inheritance, KillSequence, KillStep, ProcessSpec, Program};
 use mainspring_host::accounts::Account;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -122,9 +122,9 @@ fn the_environment_is_clean_or_inherited_and_knows_the_run() {
 #[test]
 fn secrets_reach_the_program_and_not_its_output() {
     let path = file("token", "hunter22\n");
-    let secret = |name: &str, form| SecretVariable { name: name.into(), path: path.clone(), form };
+    let secret = |name: &str, is_path| SecretBody { name: name.into(), path: path.clone(), is_path };
     let spec = ProcessSpec {
-        secrets: vec![secret("TOKEN", SecretForm::Content), secret("TOKEN_FILE", SecretForm::Path)],
+        secrets: vec![secret("TOKEN", false), secret("TOKEN_FILE", true)],
         ..shell("test ${#TOKEN} = 8 && test \"$(cat \"$TOKEN_FILE\")\" = \"$TOKEN\" && echo \"[$TOKEN]\"")
     };
     assert_eq!(run(&spec).lines, ["[***]"]);
@@ -133,7 +133,7 @@ fn secrets_reach_the_program_and_not_its_output() {
 #[test]
 fn a_secret_that_is_not_there_starts_nothing() {
     let path = PathBuf::from("/no/such/secret");
-    let secrets = vec![SecretVariable { name: "A".into(), path, form: SecretForm::Content }];
+    let secrets = vec![SecretBody { name: "A".into(), path, is_path: false }];
     let spec = ProcessSpec { secrets, ..shell("echo started") };
     let refused = Executor::default().start(&spec, &[], 1, Moment::now()).unwrap_err();
     assert!(matches!(refused, StartRefusal::Start(_)));

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use mainspring_action::secret::SecretBody;
 use mainspring_action::template::{Template, Values};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::{Deliveries, MAX_DELIVERIES, NotSent};
 use mainspring_exec::end::{End, KillCause, Outcome, Reports};
 use mainspring_exec::output::Piece;
 use mainspring_exec::output::Stream;
-use mainspring_exec::secret::{SecretForm, SecretVariable};
 use mainspring_exec::webhook::{WebhookSpec, deliver};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ureq::http::Method;
@@ -85,8 +85,7 @@ fn file(name: &str, text: &str) -> PathBuf {
 #[test]
 fn a_request_carries_what_its_spec_says() {
     let (url, server) = serve_once(&answer("200 OK", "thanks"));
-    let token =
-        SecretVariable { name: "TOKEN".into(), path: file("token", "hunter22"), form: SecretForm::Content };
+    let token = SecretBody { name: "TOKEN".into(), path: file("token", "hunter22"), is_path: false };
     let spec = WebhookSpec {
         method: Method::PUT,
         headers: vec![
@@ -119,8 +118,7 @@ fn a_request_carries_what_its_spec_says() {
 
 #[test]
 fn an_answer_is_not_cut_within_a_secret() {
-    let token =
-        SecretVariable { name: "TOKEN".into(), path: file("echoed", "hunter22"), form: SecretForm::Content };
+    let token = SecretBody { name: "TOKEN".into(), path: file("echoed", "hunter22"), is_path: false };
     let (text, masked) = ("AAAhunter22hunter22BBB", "AAA******BBB");
     // The database may hold any cap.
     for answer_bytes_max in (0..=22).chain([u64::MAX]) {
@@ -210,8 +208,7 @@ fn a_receiver_that_is_not_there_or_says_nothing_is_no_answer() {
 
 #[test]
 fn a_secret_in_the_url_is_in_no_message() {
-    let token =
-        SecretVariable { name: "TOKEN".into(), path: file("url", "hunter 22"), form: SecretForm::Content };
+    let token = SecretBody { name: "TOKEN".into(), path: file("url", "hunter 22"), is_path: false };
     let spec = WebhookSpec { secrets: vec![token], ..WebhookSpec::new(template("http://x/{secret.TOKEN}")) };
     let delivered = deliver(&spec, values(), 0);
     assert!(!format!("{delivered:?} {spec:?}").contains("hunter"), "{delivered:?}");
@@ -302,8 +299,7 @@ fn turn_until_idle(deliveries: &mut Deliveries<u32>, heard: &mut RunRecorder) {
 #[test]
 fn deliveries_report_into_the_loop() {
     let (url, server) = serve_once(&answer("200 OK", "one\ntwo hunter22"));
-    let token =
-        SecretVariable { name: "TOKEN".into(), path: file("loop", "hunter22"), form: SecretForm::Content };
+    let token = SecretBody { name: "TOKEN".into(), path: file("loop", "hunter22"), is_path: false };
     let spec = Arc::new(WebhookSpec { secrets: vec![token], ..WebhookSpec::new(template(&url)) });
     let (mut deliveries, mut heard) =
         (Deliveries::of_at_most(MAX_DELIVERIES).unwrap(), RunRecorder::default());
