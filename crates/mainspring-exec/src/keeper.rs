@@ -304,7 +304,10 @@ mod tests {
 
     use super::*;
     use crate::attributes::Attributes;
-    use crate::spec::Program;
+    use crate::specs;
+    use mainspring_action::process::ProcessBody;
+    use mainspring_host::accounts::users::Users;
+    use mainspring_job::Policies;
 
     #[test]
     fn a_keeper_knows_what_it_was_told_however_the_lines_are_cut() {
@@ -339,7 +342,8 @@ mod tests {
         use OnLeaseLoss as Lease;
         use OnServerDeath as Server;
         let ourselves = mainspring_host::accounts::Account::ourselves().unwrap();
-        let usual = ProcessSpec::new(Program::Argv(vec!["true".into()]), ourselves);
+        let body = ProcessBody { run: vec!["true".into()], ..ProcessBody::default() };
+        let usual = specs::process(&body, &Users::new(ourselves), &Policies::default()).unwrap();
         for (on_lease_loss, on_server_death, expected) in [
             (Lease::Kill, Server::Leave, Some(Bound::Lease)),
             (Lease::Kill, Server::Kill, Some(Bound::Lease)),

@@ -25,7 +25,7 @@ use crate::mask::Masks;
 use crate::open_file_limit;
 use crate::pam_env;
 use crate::secret::{self, SecretError};
-use crate::spec::{Inheritance, ProcessSpec, Program};
+use crate::spec::{ProcessSpec, Program};
 use crate::sys::Launch;
 
 /// Where programs are where PATH is not set, as execvp(3) has it.
@@ -43,13 +43,11 @@ pub(crate) fn environment(
     spec: &ProcessSpec,
     variables: &[(String, String)],
 ) -> Result<(Environment, Masks), SecretError> {
-    let mut environment = match spec.inheritance {
-        Inheritance::Clean => Environment::new(),
-        Inheritance::Inherited => {
-            let is_ours = |name: &OsString| OF_THE_SERVICE.iter().any(|of_service| name == of_service);
-            std::env::vars_os().filter(|(name, _)| !is_ours(name)).collect()
-        }
-    };
+    let mut environment = Environment::new();
+    if spec.inherits_env {
+        let is_ours = |name: &OsString| OF_THE_SERVICE.iter().any(|of_service| name == of_service);
+        environment.extend(std::env::vars_os().filter(|(name, _)| !is_ours(name)));
+    }
     let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
     let own = |(name, value): &(String, String)| (OsString::from(name), OsString::from(value));
     for path in &spec.pam_files {

@@ -32,7 +32,7 @@ use crate::output::{Piece, Stream};
 use crate::outputs::Outputs;
 use crate::pipe::{InputPipe, OutputPipe};
 use crate::process::{Process, StartError};
-use crate::spec::{DEFAULT_KILL_WAIT, KillSequence, ProcessSpec};
+use crate::spec::{KillSequence, ProcessSpec};
 use crate::starter::Starter;
 use mainspring_action::names::OnLeaseLoss;
 
@@ -49,7 +49,7 @@ const KILLED_OUTPUT_WAIT: Duration = Duration::from_secs(1);
 const SURVIVORS_LOOK: Duration = Duration::from_millis(50);
 
 const _: () = assert!(OUTPUT_WAIT.as_nanos() < KILLED_OUTPUT_WAIT.as_nanos());
-const _: () = assert!(10 * SURVIVORS_LOOK.as_nanos() <= DEFAULT_KILL_WAIT.as_nanos());
+const _: () = assert!(10 * SURVIVORS_LOOK.as_nanos() <= KILLED_OUTPUT_WAIT.as_nanos());
 
 /// What the output of a run that is left ends with.
 const LEFT_TEXT: &str =
@@ -80,9 +80,10 @@ pub struct Run<K> {
 #[derive(Clone, Copy, Debug)]
 struct Killing {
     cause: KillCause,
-    /// The step that was carried out last, and when.
-    step_index: usize,
+    /// When the last signal was sent.
     since: Moment,
+    /// How long from then until SIGKILL; `None` after that.
+    wait: Option<Duration>,
 }
 
 impl<K> Run<K> {
@@ -117,7 +118,7 @@ impl<K> Run<K> {
             output: Outputs::new(stdout, stderr, spec.output_bytes_max),
             started: now,
             timeout: spec.timeout,
-            kill: spec.kill.clone(),
+            kill: spec.kill,
             on_lease_loss: spec.on_lease_loss,
             killing: None,
             ended: None,
@@ -182,16 +183,22 @@ impl<K> Run<K> {
 
     /// Begins the kill sequence, if it has not begun.
     pub fn kill(&mut self, cause: KillCause, now: Moment) {
-        if self.killing.is_none() && !self.is_over() {
-            self.carry_out(Killing { cause, step_index: 0, since: now });
+        if self.killing.is_some() || self.is_over() {
+            return;
         }
+        let KillSequence { signal, wait } = self.kill;
+        self.send(signal);
+        // A stopped process sees a signal only when it is continued.
+        self.process.signal(Signal::SIGCONT);
+        let wait = (signal != Signal::SIGKILL).then_some(wait);
+        self.killing = Some(Killing { cause, since: now, wait });
     }
 
     /// Kills the whole group at once.
     pub fn kill_at_once(&mut self, now: Moment) {
         let cause = self.killing.map_or(KillCause::Requested, |killing| killing.cause);
         self.send(Signal::SIGKILL);
-        self.killing = Some(Killing { cause, step_index: self.kill.0.len() + 1, since: now });
+        self.killing = Some(Killing { cause, since: now, wait: None });
     }
 
     /// Whether nothing more can come of this run.
@@ -215,10 +222,7 @@ impl<K> Run<K> {
         let (since, wait) = match self.killing {
             None if self.ended.is_some() => return None,
             None => (self.started, self.timeout?),
-            Some(Killing { step_index, since, .. }) => {
-                self.kill.step(step_index + 1)?;
-                (since, self.kill.step(step_index)?.wait)
-            }
+            Some(Killing { since, wait, .. }) => (since, wait?),
         };
         // A timeout beyond what the clock can show is none.
         since.monotonic.checked_add(wait)
@@ -289,26 +293,12 @@ impl<K> Run<K> {
                     self.kill(KillCause::Timeout, now);
                 }
             }
-            Some(Killing { cause, step_index, since }) => {
-                let wait = self.kill.step(step_index).map(|step| step.wait);
+            Some(Killing { since, wait, .. }) => {
                 if wait.is_some_and(|wait| wait <= now.since(since)) {
-                    self.carry_out(Killing { cause, step_index: step_index + 1, since: now });
+                    self.kill_at_once(now);
                 }
             }
         }
-    }
-
-    fn carry_out(&mut self, killing: Killing) {
-        debug_assert!(
-            self.killing.is_none_or(|before| before.step_index < killing.step_index),
-            "the steps of a kill follow each other"
-        );
-        if let Some(step) = self.kill.step(killing.step_index) {
-            self.send(step.signal);
-            // A stopped process sees a signal only when it is continued.
-            self.process.signal(Signal::SIGCONT);
-        }
-        self.killing = Some(killing);
     }
 
     /// Sends a signal to the group of processes, and SIGKILL to the cgroup, too: what has left the one is in

@@ -25,7 +25,7 @@ use nix::sys::signal::Signal;
 
 use crate::attributes::Attributes;
 use crate::cgroup::Share;
-use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, OnLeaseLoss};
+use mainspring_action::names::OnLeaseLoss;
 use mainspring_action::secret::SecretBody;
 use mainspring_host::accounts::Account;
 
@@ -40,8 +40,8 @@ pub struct ProcessSpec {
     pub directory: PathBuf,
     /// Where it starts if that cannot be entered.
     pub directory_else: Option<PathBuf>,
-    /// What its environment begins with.
-    pub inheritance: Inheritance,
+    /// Whether its environment begins with the server's, or with nothing.
+    pub inherits_env: bool,
     /// Files of names and values that PAM gives a session, read when it starts.
     pub pam_files: Vec<PathBuf>,
     /// Names and values on top of that.
@@ -68,32 +68,6 @@ pub struct ProcessSpec {
     pub on_lease_loss: OnLeaseLoss,
 }
 
-impl ProcessSpec {
-    /// A spec with nothing special about it: clean environment, no input, no timeout.
-    pub fn new(program: Program, account: Account) -> ProcessSpec {
-        assert!(program != Program::Argv(Vec::new()), "a process has a program");
-        ProcessSpec {
-            directory: account.home.clone(),
-            directory_else: None,
-            pam_files: Vec::new(),
-            program,
-            account,
-            inheritance: Inheritance::Clean,
-            environment: Vec::new(),
-            env_files: Vec::new(),
-            settings: Vec::new(),
-            secrets: Vec::new(),
-            attributes: Attributes::default(),
-            share: Share::default(),
-            input: None,
-            timeout: None,
-            kill: KillSequence::default(),
-            output_bytes_max: DEFAULT_OUTPUT_BYTES,
-            on_lease_loss: OnLeaseLoss::default(),
-        }
-    }
-}
-
 /// What is executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
@@ -118,65 +92,11 @@ impl Program {
     }
 }
 
-/// What an environment begins with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Inheritance {
-    /// With nothing but what the job sets.
-    #[default]
-    Clean,
-    /// The server's own environment.
-    Inherited,
-}
-
-/// How a process group is ended: each step's signal, and how long to wait for the end before the next. After
-/// the last step comes SIGKILL, unless that was the last.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KillSequence(pub Vec<KillStep>);
-
-/// The time between SIGTERM and SIGKILL where nothing else is said: the same as docker's.
-pub const DEFAULT_KILL_WAIT: Duration = Duration::from_secs(10);
-
-impl Default for KillSequence {
-    fn default() -> KillSequence {
-        KillSequence(vec![KillStep { signal: Signal::SIGTERM, wait: DEFAULT_KILL_WAIT }])
-    }
-}
-
-/// One signal of a [`KillSequence`].
+/// How a process group is ended: by a signal, and by SIGKILL if that is not the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KillStep {
-    /// What the group is sent.
+pub struct KillSequence {
+    /// What the group is sent first.
     pub signal: Signal,
-    /// How long it has from then.
+    /// How long it has from then until SIGKILL.
     pub wait: Duration,
-}
-
-impl KillSequence {
-    /// The step with this index; SIGKILL after the last one, and then nothing.
-    pub fn step(&self, index: usize) -> Option<KillStep> {
-        let ends_with_kill = self.0.last().is_some_and(|step| step.signal == Signal::SIGKILL);
-        let last = (index == self.0.len() && !ends_with_kill)
-            .then_some(KillStep { signal: Signal::SIGKILL, wait: Duration::MAX });
-        self.0.get(index).copied().or(last)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_sequence_ends_with_sigkill_and_only_once() {
-        let step = |signal| KillStep { signal, wait: Duration::ZERO };
-        let signals = |steps: &[Signal]| -> Vec<Signal> {
-            let sequence = KillSequence(steps.iter().map(|&signal| step(signal)).collect());
-            (0..).map_while(|index| sequence.step(index)).map(|step| step.signal).collect()
-        };
-        assert_eq!(signals(&[]), [Signal::SIGKILL]);
-        assert_eq!(signals(&[Signal::SIGKILL]), [Signal::SIGKILL]);
-        assert_eq!(
-            signals(&[Signal::SIGINT, Signal::SIGTERM]),
-            [Signal::SIGINT, Signal::SIGTERM, Signal::SIGKILL]
-        );
-    }
 }

@@ -18,9 +18,9 @@ use nix::sys::signal::Signal;
 
 use crate::attributes::Attributes;
 use crate::cgroup::Share;
-use crate::spec::{Inheritance, KillSequence, KillStep, ProcessSpec, Program};
+use crate::spec::{KillSequence, ProcessSpec, Program};
 use mainspring_action::body::{MailBody, ProcessBody};
-use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, OnLeaseLoss};
+use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, DEFAULT_PATH, DEFAULT_SHELL, OnLeaseLoss};
 use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{Account, Refusal};
 
@@ -64,13 +64,15 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
         None if body.run.is_empty() => return Err(SpecError::Unknown("it names no program".to_owned())),
         None => Program::Argv(body.run.clone()),
     };
-    let usual = ProcessSpec::new(program, account);
+    let on_lease_loss = body.on_lease_loss.as_deref().map_or(Ok(OnLeaseLoss::default()), on_lease_loss)?;
     Ok(ProcessSpec {
-        directory: body.cwd.clone().unwrap_or(usual.directory),
+        program,
+        directory: body.cwd.clone().unwrap_or_else(|| account.home.clone()),
         directory_else: body.cwd_else.clone(),
         pam_files: body.pam_env.clone(),
-        inheritance: if body.inherit_env { Inheritance::Inherited } else { Inheritance::Clean },
-        environment: environment(body, &usual.account, shell),
+        inherits_env: body.inherit_env,
+        environment: environment(body, &account, shell),
+        account,
         env_files: body.env_file.clone(),
         settings: body.env.clone(),
         secrets: body.secrets.clone(),
@@ -79,9 +81,8 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
         input: body.stdin.clone(),
         timeout: policies.timeout.after,
         kill: kill_sequence(policies),
-        output_bytes_max: body.output_bytes.unwrap_or(usual.output_bytes_max),
-        on_lease_loss: body.on_lease_loss.as_deref().map_or(Ok(usual.on_lease_loss), on_lease_loss)?,
-        ..ProcessSpec::new(usual.program, usual.account)
+        output_bytes_max: body.output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES),
+        on_lease_loss,
     })
 }
 
@@ -136,7 +137,7 @@ fn kill_sequence(policies: &Policies) -> KillSequence {
         // Term, and whatever is not known here: the usual way to ask.
         _ => Signal::SIGTERM,
     };
-    KillSequence(vec![KillStep { signal, wait: kill.grace }])
+    KillSequence { signal, wait: kill.grace }
 }
 
 #[cfg(test)]

@@ -18,8 +18,11 @@ use mainspring_exec::executor::{Executor, StartRefusal};
 use mainspring_exec::output::Piece;
 use mainspring_exec::output::Stream;
 use mainspring_exec::pipe::READ_BYTES;
-use mainspring_exec::spec::{Inheritance, KillSequence, KillStep, ProcessSpec, Program};
+use mainspring_exec::spec::{KillSequence, ProcessSpec, Program};
+use mainspring_exec::specs;
 use mainspring_host::accounts::Account;
+use mainspring_host::accounts::users::Users;
+use mainspring_job::Policies;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
@@ -48,10 +51,11 @@ impl Reports<u32> for RunRecorder {
 }
 
 fn shell(text: &str) -> ProcessSpec {
-    let program = Program::Shell { shell: "/bin/sh".into(), text: text.into() };
     let account = Account { home: "/".into(), ..Account::ourselves().unwrap() };
+    let body = ProcessBody { shell: Some(text.to_owned()), ..ProcessBody::default() };
     let path = ("PATH".to_owned(), "/usr/bin:/bin".to_owned());
-    ProcessSpec { environment: vec![path], ..ProcessSpec::new(program, account) }
+    let spec = specs::process(&body, &Users::new(account), &Policies::default()).unwrap();
+    ProcessSpec { environment: vec![path], ..spec }
 }
 
 /// Runs a process to its end; `each` is called with the executor after each line.
@@ -115,7 +119,7 @@ fn the_environment_is_clean_or_inherited_and_knows_the_run() {
     let environment = [spec.environment.clone(), vec![("A".into(), "1".into())]].concat();
     let spec = ProcessSpec { environment, ..spec };
     assert_eq!(run(&spec).lines, ["none 7 1"]);
-    let inherited = ProcessSpec { inheritance: Inheritance::Inherited, ..spec };
+    let inherited = ProcessSpec { inherits_env: true, ..spec };
     assert_eq!(run(&inherited).lines, [format!("{} 7 1", env!("CARGO_MANIFEST_DIR"))]);
 }
 
@@ -199,31 +203,43 @@ fn a_daemon_that_holds_the_output_costs_a_run_little_and_loses_nothing_of_it() {
 
 #[test]
 fn a_timeout_kills_the_whole_group_step_by_step() {
-    let text = "trap 'echo int' INT; (trap '' INT; trap 'echo inner; exit' TERM; echo ready; while :; do sleep 0.02; done) &
+    let text = "trap 'echo int' INT; (trap '' INT; echo ready; while :; do sleep 0.02; done) &
                 while :; do sleep 0.02; done";
-    let step = |signal| KillStep { signal, wait: Duration::from_millis(300) };
     let spec = ProcessSpec {
         timeout: Some(Duration::from_millis(300)),
-        kill: KillSequence(vec![step(Signal::SIGINT), step(Signal::SIGTERM)]),
+        kill: KillSequence { signal: Signal::SIGINT, wait: Duration::from_millis(300) },
         ..shell(text)
     };
-    // Each step is taken when the one before was seen to do its work. After the last the clock stands still:
-    // the shell may not have died of it yet, and a SIGKILL would come before it.
+    // Each step is taken when the one before was seen to do its work.
     let heard = run_until(&spec, &mut |_, line| match line {
         "ready" | "int" => Duration::from_millis(300),
         _ => Duration::ZERO,
     });
-    // A shell whose `sleep` is killed by SIGTERM may say so on its standard error, before or after its trap.
+    // A shell whose `sleep` is killed by a signal may say so on its standard error.
     let said: Vec<_> = heard.lines.iter().filter(|line| !line.starts_with("! ")).collect();
-    assert_eq!(said, ["ready", "int", "inner"]);
+    assert_eq!(said, ["ready", "int"]);
     let end = &heard.ends[0];
-    assert_eq!((end.outcome.clone(), end.cause), (Some(Outcome::Killed(15)), Some(KillCause::Timeout)));
+    assert_eq!((end.outcome.clone(), end.cause), (Some(Outcome::Killed(9)), Some(KillCause::Timeout)));
     assert!(Duration::from_millis(600) <= end.after, "{end:?}");
 }
 
 #[test]
+fn sigkill_is_the_last_step_also_where_it_is_the_first() {
+    for (signal, has_next) in [(Signal::SIGTERM, true), (Signal::SIGKILL, false)] {
+        let spec = ProcessSpec { kill: KillSequence { signal, wait: BOUND }, ..shell("sleep 600") };
+        let (mut executor, start) = (Executor::default(), Moment::now());
+        executor.start(&spec, &[], 1, start).unwrap();
+        assert!(executor.kill(&1, KillCause::Requested, start));
+        assert_eq!(executor.wait(start).is_some(), has_next, "{signal}");
+        executor.kill_all_at_once(start);
+        assert_eq!(executor.wait(start), None, "{signal}");
+        executor.close(start, &mut RunRecorder::default());
+    }
+}
+
+#[test]
 fn what_ignores_every_signal_is_killed() {
-    let kill = KillSequence(vec![KillStep { signal: Signal::SIGTERM, wait: Duration::ZERO }]);
+    let kill = KillSequence { signal: Signal::SIGTERM, wait: Duration::ZERO };
     let spec = ProcessSpec { kill, ..shell("trap '' TERM; echo ready; while :; do sleep 1; done") };
     let heard = run_until(&spec, &mut |executor, line| {
         assert_eq!(line, "ready");
@@ -284,7 +300,7 @@ fn the_last_words_of_a_killed_program_are_kept() {
 #[test]
 fn a_timeout_is_not_early_by_a_nanosecond_and_the_loop_sleeps_until_it() {
     let timeout = Some(Duration::from_nanos(1_500_001));
-    let kill = KillSequence(vec![KillStep { signal: Signal::SIGTERM, wait: Duration::from_secs(7) }]);
+    let kill = KillSequence { signal: Signal::SIGTERM, wait: Duration::from_secs(7) };
     let spec = ProcessSpec { timeout, kill, ..shell("trap '' TERM; sleep 600") };
     let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
     let start = Moment::now();
