@@ -97,12 +97,6 @@ struct TimedRun<K> {
     armed: Option<ArmedWait>,
 }
 
-impl<K> Default for Executor<K> {
-    fn default() -> Executor<K> {
-        Executor::of_at_most(MAX_RUNNING)
-    }
-}
-
 impl<K> Executor<K> {
     /// An executor of so many runs at one time, up to [`MAX_RUNNING`].
     pub fn of_at_most(capacity: usize) -> Executor<K> {

@@ -34,7 +34,7 @@ use crate::end::Outcome;
 use crate::mask::Masks;
 use crate::secret;
 use crate::signature::{SIGNATURE_HEADER, signature};
-use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, MIN_KEY_BYTES, has_body};
+use mainspring_action::names::{MIN_KEY_BYTES, has_body};
 use mainspring_action::secret::SecretBody;
 use mainspring_action::template::{Template, Values};
 use mainspring_host::regular::open_regular;
@@ -76,22 +76,6 @@ pub struct WebhookSpec {
 pub const DEFAULT_SUCCESS: (u16, u16) = (200, 299);
 
 impl WebhookSpec {
-    /// A POST to `url` with nothing special about it.
-    pub fn new(url: Template) -> WebhookSpec {
-        WebhookSpec {
-            method: Method::POST,
-            url,
-            headers: Vec::new(),
-            body: Template::default(),
-            timeout: DEFAULT_TIMEOUT,
-            success: vec![DEFAULT_SUCCESS],
-            secrets: Vec::new(),
-            signing: None,
-            ca_file: None,
-            answer_bytes_max: DEFAULT_ANSWER_BYTES,
-        }
-    }
-
     /// Whether an answer of this status is a success.
     pub fn is_success(&self, status: u16) -> bool {
         self.success.iter().any(|&(first, last)| (first..=last).contains(&status))

@@ -5,11 +5,12 @@
 //! Does not read secrets: the start does, so that their values are held for as short as possible.
 
 use mainspring_job::Policies;
+use ureq::http::Method;
 
 use crate::specs::SpecError;
-use crate::webhook::WebhookSpec;
+use crate::webhook::{DEFAULT_SUCCESS, WebhookSpec};
 use mainspring_action::body::WebhookBody;
-use mainspring_action::names::{DEFAULT_TIMEOUT, MAX_TIMEOUT};
+use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, MAX_TIMEOUT};
 use mainspring_action::template::Template;
 
 /// The webhook as the executor sends it.
@@ -21,25 +22,18 @@ pub fn webhook(body: &WebhookBody, policies: &Policies) -> Result<WebhookSpec, S
     let names: Vec<&str> = body.secrets.iter().map(|secret| secret.name.as_str()).collect();
     let template =
         |text: &str| Template::parse(text, &names).map_err(|error| SpecError::Unknown(error.message));
-    let mut headers = Vec::new();
-    for (name, value) in &body.headers {
-        headers.push((name.clone(), template(value)?));
-    }
-    let usual = WebhookSpec::new(template(&body.url)?);
+    let headers = body.headers.iter().map(|(name, value)| Ok((name.clone(), template(value)?)));
     let unreadable = |_| SpecError::Unknown("there is no such method".to_owned());
     Ok(WebhookSpec {
-        method: body
-            .method
-            .as_deref()
-            .map_or(Ok(usual.method.clone()), |name| name.parse().map_err(unreadable))?,
-        headers,
+        headers: headers.collect::<Result<_, _>>()?,
+        url: template(&body.url)?,
+        method: body.method.as_deref().map_or(Ok(Method::POST), str::parse).map_err(unreadable)?,
         body: template(&body.body)?,
         timeout: policies.timeout.after.unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT),
-        success: if body.success.is_empty() { usual.success.clone() } else { body.success.clone() },
+        success: if body.success.is_empty() { vec![DEFAULT_SUCCESS] } else { body.success.clone() },
         secrets: body.secrets.clone(),
         signing: body.signing_secret.clone(),
         ca_file: body.ca_file.clone(),
-        answer_bytes_max: body.output_bytes.unwrap_or(usual.answer_bytes_max),
-        ..usual
+        answer_bytes_max: body.output_bytes.unwrap_or(DEFAULT_ANSWER_BYTES),
     })
 }

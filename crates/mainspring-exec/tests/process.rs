@@ -14,7 +14,7 @@ use mainspring_action::secret::SecretBody;
 use mainspring_exec::attributes::Attributes;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::end::{End, KillCause, Outcome, Reports};
-use mainspring_exec::executor::{Executor, StartRefusal};
+use mainspring_exec::executor::{Executor, MAX_RUNNING, StartRefusal};
 use mainspring_exec::output::Piece;
 use mainspring_exec::output::Stream;
 use mainspring_exec::pipe::READ_BYTES;
@@ -58,6 +58,11 @@ fn shell(text: &str) -> ProcessSpec {
     ProcessSpec { environment: vec![path], ..spec }
 }
 
+/// One that may run as many as there can be.
+fn executor_of_all() -> Executor<u32> {
+    Executor::of_at_most(MAX_RUNNING)
+}
+
 /// Runs a process to its end; `each` is called with the executor after each line.
 fn run_with(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str)) -> RunRecorder {
     run_until(spec, &mut |executor, line| {
@@ -69,7 +74,7 @@ fn run_with(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str)) 
 /// The same on a clock that stands still, but for the steps that `each` says: no deadline is reached by
 /// waiting.
 fn run_until(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str) -> Duration) -> RunRecorder {
-    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
+    let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     let start = Moment::now();
     let mut now = start;
     executor.start(spec, &[("RUN".into(), "7".into())], 1, start).unwrap();
@@ -139,7 +144,7 @@ fn a_secret_that_is_not_there_starts_nothing() {
     let path = PathBuf::from("/no/such/secret");
     let secrets = vec![SecretBody { name: "A".into(), path, is_path: false }];
     let spec = ProcessSpec { secrets, ..shell("echo started") };
-    let refused = Executor::default().start(&spec, &[], 1, Moment::now()).unwrap_err();
+    let refused = executor_of_all().start(&spec, &[], 1, Moment::now()).unwrap_err();
     assert!(matches!(refused, StartRefusal::Start(_)));
     assert!(
         refused.to_string().starts_with("cannot read the secret /no/such/secret: No such file"),
@@ -169,14 +174,14 @@ fn what_a_process_may_not_have_is_named_by_its_key() {
     // More than the kernel gives anyone: fs.nr_open.
     let body = ProcessBody { limits: vec![("open_files".into(), u64::MAX)], ..ProcessBody::default() };
     let spec = ProcessSpec { attributes: Attributes::of(&body).unwrap(), ..shell("echo started") };
-    let refused = Executor::default().start(&spec, &[], 1, Moment::now()).unwrap_err();
+    let refused = executor_of_all().start(&spec, &[], 1, Moment::now()).unwrap_err();
     assert_eq!(refused.to_string(), "cannot set limits: Operation not permitted (os error 1)");
 }
 
 #[test]
 fn a_program_that_is_not_there_is_an_error_with_its_name() {
     let spec = ProcessSpec { program: Program::Argv(vec!["no-such-program".into()]), ..shell("") };
-    let refused = Executor::default().start(&spec, &[], 1, Moment::now()).unwrap_err();
+    let refused = executor_of_all().start(&spec, &[], 1, Moment::now()).unwrap_err();
     assert!(refused.to_string().starts_with("cannot execute no-such-program: No such file"), "{refused}");
 }
 
@@ -184,7 +189,7 @@ fn a_program_that_is_not_there_is_an_error_with_its_name() {
 fn a_daemon_that_holds_the_output_costs_a_run_little_and_loses_nothing_of_it() {
     // As much as a pipe holds stands in it when the program ends, and a last line without an end.
     let text = "sleep 1000 & echo $!; head -c 60000 /dev/zero | tr '\\0' 'x'; printf ' end'";
-    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
+    let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     let (start, mut waited) = (Moment::now(), Duration::ZERO);
     executor.start(&shell(text), &[], 1, start).unwrap();
     while heard.ends.is_empty() {
@@ -227,7 +232,7 @@ fn a_timeout_kills_the_whole_group_step_by_step() {
 fn sigkill_is_the_last_step_also_where_it_is_the_first() {
     for (signal, has_next) in [(Signal::SIGTERM, true), (Signal::SIGKILL, false)] {
         let spec = ProcessSpec { kill: KillSequence { signal, wait: BOUND }, ..shell("sleep 600") };
-        let (mut executor, start) = (Executor::default(), Moment::now());
+        let (mut executor, start) = (executor_of_all(), Moment::now());
         executor.start(&spec, &[], 1, start).unwrap();
         assert!(executor.kill(&1, KillCause::Requested, start));
         assert_eq!(executor.wait(start).is_some(), has_next, "{signal}");
@@ -256,7 +261,7 @@ fn what_ignores_every_signal_is_killed() {
 
 #[test]
 fn programs_that_write_without_end_share_a_turn() {
-    let (mut executor, start) = (Executor::default(), Moment::now());
+    let (mut executor, start) = (executor_of_all(), Moment::now());
     for key in 0..8 {
         executor.start(&shell("yes"), &[], key, start).unwrap();
     }
@@ -302,7 +307,7 @@ fn a_timeout_is_not_early_by_a_nanosecond_and_the_loop_sleeps_until_it() {
     let timeout = Some(Duration::from_nanos(1_500_001));
     let kill = KillSequence { signal: Signal::SIGTERM, wait: Duration::from_secs(7) };
     let spec = ProcessSpec { timeout, kill, ..shell("trap '' TERM; sleep 600") };
-    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
+    let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     let start = Moment::now();
     let later = |ns| Moment { monotonic: start.monotonic + Duration::from_nanos(ns), ..start };
     executor.start(&spec, &[], 1, start).unwrap();
@@ -358,7 +363,7 @@ fn what_is_left_goes_on_reads_and_writes_and_is_reaped_though_its_server_has_let
         timeout: Some(BOUND),
         ..shell(&text)
     };
-    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
+    let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     let pid = executor.start(&spec, &[], 1, Moment::now()).unwrap();
     executor.start(&shell("exec sleep 1000"), &[], 2, Moment::now()).unwrap();
     turn_until(&mut executor, &mut heard, &|_, heard| heard.lines == [pid.to_string()]);
@@ -390,7 +395,7 @@ fn what_is_left_goes_on_reads_and_writes_and_is_reaped_though_its_server_has_let
 fn what_is_being_ended_is_not_left() {
     let spec =
         ProcessSpec { on_lease_loss: OnLeaseLoss::Leave, ..shell("trap '' TERM; echo ready; sleep 1000") };
-    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
+    let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     executor.start(&spec, &[], 1, Moment::now()).unwrap();
     turn_until(&mut executor, &mut heard, &|_, heard| heard.lines == ["ready"]);
     assert!(executor.kill(&1, KillCause::Requested, Moment::now()));
@@ -410,7 +415,7 @@ fn a_process_without_its_directory_starts_in_the_other_one() {
     };
     assert_eq!(run(&spec(Some("/"))).lines, ["/"]);
     for nowhere in [None, Some("/no/such/folder")] {
-        let refused = Executor::default().start(&spec(nowhere), &[], 1, Moment::now()).unwrap_err();
+        let refused = executor_of_all().start(&spec(nowhere), &[], 1, Moment::now()).unwrap_err();
         assert!(refused.to_string().contains("cannot enter the directory /no/such/home"), "{refused}");
     }
 }
@@ -448,7 +453,7 @@ fn a_program_on_a_file_system_that_does_not_answer_keeps_no_other_from_starting(
     let path = crate::scratch::path("process-slow");
     fs::copy("/bin/true", &path).unwrap();
     let slow = ProcessSpec { program: Program::Argv(vec![path.to_str().unwrap().to_owned()]), ..shell("") };
-    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
+    let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     let begun = Moment::now();
     // Known from now on: the first of the next ones are not waited for.
     executor.start(&slow, &[], 0, begun).unwrap();
@@ -471,7 +476,7 @@ fn a_known_program_that_is_gone_is_not_started_and_says_so() {
     let path = crate::scratch::path("process-gone");
     fs::copy("/bin/true", &path).unwrap();
     let spec = ProcessSpec { program: Program::Argv(vec![path.to_str().unwrap().to_owned()]), ..shell("") };
-    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
+    let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     let begun = Moment::now();
     executor.start(&spec, &[], 0, begun).unwrap();
     fs::remove_file(&path).unwrap();

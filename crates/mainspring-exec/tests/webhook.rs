@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use mainspring_action::body::WebhookBody;
 use mainspring_action::secret::SecretBody;
 use mainspring_action::template::{Template, Values};
 use mainspring_exec::clock::Moment;
@@ -16,11 +17,19 @@ use mainspring_exec::end::{End, KillCause, Outcome, Reports};
 use mainspring_exec::output::Piece;
 use mainspring_exec::output::Stream;
 use mainspring_exec::webhook::{WebhookSpec, deliver};
+use mainspring_exec::webhook_specs;
+use mainspring_job::Policies;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ureq::http::Method;
 
 /// Reached only by a hang.
 const BOUND: Duration = Duration::from_secs(60);
+
+/// A POST with nothing special about it.
+fn post(url: Template) -> WebhookSpec {
+    let usual = webhook_specs::webhook(&WebhookBody::default(), &Policies::default()).unwrap();
+    WebhookSpec { url, ..usual }
+}
 
 /// Answers one connection with `answer`, and returns the request that came over it.
 fn serve_once(answer: &str) -> (String, JoinHandle<String>) {
@@ -95,7 +104,7 @@ fn a_request_carries_what_its_spec_says() {
         body: template(r#"{"job": "{job}", "due": "{nominal}", "run": {run}}"#),
         secrets: vec![token],
         signing: Some(file("signing", "a key of 16 bytes\n")),
-        ..WebhookSpec::new(template(&format!("{url}/hooks/{{job}}?n={{run}}")))
+        ..post(template(&format!("{url}/hooks/{{job}}?n={{run}}")))
     };
     let delivered = deliver(&spec, values(), 1_767_225_600);
     assert_eq!((delivered.outcome, delivered.is_success), (Outcome::Status(200), true));
@@ -123,11 +132,7 @@ fn an_answer_is_not_cut_within_a_secret() {
     // The database may hold any cap.
     for answer_bytes_max in (0..=22).chain([u64::MAX]) {
         let (url, server) = serve_once(&answer("200 OK", text));
-        let spec = WebhookSpec {
-            secrets: vec![token.clone()],
-            answer_bytes_max,
-            ..WebhookSpec::new(template(&url))
-        };
+        let spec = WebhookSpec { secrets: vec![token.clone()], answer_bytes_max, ..post(template(&url)) };
         let delivered = deliver(&spec, values(), 0);
         server.join().unwrap();
         let kept = String::from_utf8(delivered.answer).unwrap();
@@ -151,7 +156,7 @@ fn the_success_rule_decides_and_redirects_are_answers() {
     ];
     for (status, success, expected) in cases {
         let (url, server) = serve_once(&answer(status, ""));
-        let spec = WebhookSpec { success: success.to_vec(), ..WebhookSpec::new(template(&url)) };
+        let spec = WebhookSpec { success: success.to_vec(), ..post(template(&url)) };
         let delivered = deliver(&spec, values(), 0);
         assert_eq!(delivered.is_success, expected, "{status} {:?}", delivered.outcome);
         server.join().unwrap();
@@ -173,7 +178,7 @@ fn what_retry_after_says_is_taken_from_an_answer() {
         let header =
             format!("HTTP/1.1 429 Too Many Requests\r\nRetry-After: {text}\r\nContent-Length: 0\r\n\r\n");
         let (url, server) = serve_once(&header);
-        let delivered = deliver(&WebhookSpec::new(template(&url)), values(), 0);
+        let delivered = deliver(&post(template(&url)), values(), 0);
         let found = delivered.retry_after.map(|after| after.resolve(now).to_string());
         assert_eq!(found.as_deref(), expected, "{text}");
         server.join().unwrap();
@@ -183,7 +188,7 @@ fn what_retry_after_says_is_taken_from_an_answer() {
 #[test]
 fn an_answer_beyond_the_cap_is_cut() {
     let (url, server) = serve_once(&answer("200 OK", &"x".repeat(1000)));
-    let spec = WebhookSpec { answer_bytes_max: 10, ..WebhookSpec::new(template(&url)) };
+    let spec = WebhookSpec { answer_bytes_max: 10, ..post(template(&url)) };
     let delivered = deliver(&spec, values(), 0);
     assert_eq!((delivered.answer.len(), delivered.dropped_bytes), (10, 990));
     server.join().unwrap();
@@ -193,14 +198,14 @@ fn an_answer_beyond_the_cap_is_cut() {
 fn a_receiver_that_is_not_there_or_says_nothing_is_no_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let spec = WebhookSpec { timeout: Duration::from_millis(50), ..WebhookSpec::new(template(&url)) };
+    let spec = WebhookSpec { timeout: Duration::from_millis(50), ..post(template(&url)) };
     let delivered = deliver(&spec, values(), 0);
     assert_eq!(delivered.outcome, Outcome::NoAnswer("the timeout is over".into()));
     assert!(delivered.is_timeout && !delivered.is_success);
     // A port at which no process listens, and that no other is given: it is this end of a connection.
     let held = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let url = format!("http://{}", held.local_addr().unwrap());
-    let spec = WebhookSpec { timeout: BOUND, ..WebhookSpec::new(template(&url)) };
+    let spec = WebhookSpec { timeout: BOUND, ..post(template(&url)) };
     let delivered = deliver(&spec, values(), 0);
     assert!(!delivered.is_timeout);
     assert!(delivered.outcome.to_string().starts_with("no answer: "), "{:?}", delivered.outcome);
@@ -209,7 +214,7 @@ fn a_receiver_that_is_not_there_or_says_nothing_is_no_answer() {
 #[test]
 fn a_secret_in_the_url_is_in_no_message() {
     let token = SecretBody { name: "TOKEN".into(), path: file("url", "hunter 22"), is_path: false };
-    let spec = WebhookSpec { secrets: vec![token], ..WebhookSpec::new(template("http://x/{secret.TOKEN}")) };
+    let spec = WebhookSpec { secrets: vec![token], ..post(template("http://x/{secret.TOKEN}")) };
     let delivered = deliver(&spec, values(), 0);
     assert!(!format!("{delivered:?} {spec:?}").contains("hunter"), "{delivered:?}");
 }
@@ -235,7 +240,7 @@ fn certificates_are_checked() {
         (refused, exchange(rustls::StreamOwned::new(connection, stream), &answer("200 OK", "safe")))
     };
     let server = thread::Builder::new().spawn(serve).unwrap();
-    let spec = WebhookSpec::new(template(&url));
+    let spec = post(template(&url));
     let delivered = deliver(&spec, values(), 0);
     assert!(delivered.outcome.to_string().contains("certificate"), "{:?}", delivered.outcome);
     let ca_file = Some(file("ca.pem", &made.cert.pem()));
@@ -264,7 +269,7 @@ fn a_receiver_that_shows_the_certificate_of_a_ca_is_told_from_one_that_is_not_kn
     };
     let server = thread::Builder::new().spawn(serve).unwrap();
     let ca_file = Some(file("self.pem", &made.pem()));
-    let delivered = deliver(&WebhookSpec { ca_file, ..WebhookSpec::new(template(&url)) }, values(), 0);
+    let delivered = deliver(&WebhookSpec { ca_file, ..post(template(&url)) }, values(), 0);
     let said = delivered.outcome.to_string();
     assert!(said.contains("is that of a CA: give it one that this CA has signed"), "{said}");
     assert!(server.join().unwrap());
@@ -300,7 +305,7 @@ fn turn_until_idle(deliveries: &mut Deliveries<u32>, heard: &mut RunRecorder) {
 fn deliveries_report_into_the_loop() {
     let (url, server) = serve_once(&answer("200 OK", "one\ntwo hunter22"));
     let token = SecretBody { name: "TOKEN".into(), path: file("loop", "hunter22"), is_path: false };
-    let spec = Arc::new(WebhookSpec { secrets: vec![token], ..WebhookSpec::new(template(&url)) });
+    let spec = Arc::new(WebhookSpec { secrets: vec![token], ..post(template(&url)) });
     let (mut deliveries, mut heard) =
         (Deliveries::of_at_most(MAX_DELIVERIES).unwrap(), RunRecorder::default());
     deliveries.start(None, &spec, values(), 5, Moment::now()).unwrap();
@@ -314,7 +319,7 @@ fn deliveries_report_into_the_loop() {
 #[cfg(debug_assertions)]
 fn a_delivery_that_panics_has_an_end_and_gives_its_place_back() {
     // A secret that is not among those of the webhook fails an assertion in the thread.
-    let spec = Arc::new(WebhookSpec::new(template("http://127.0.0.1:1/{secret.TOKEN}")));
+    let spec = Arc::new(post(template("http://127.0.0.1:1/{secret.TOKEN}")));
     let (mut deliveries, mut heard) = (Deliveries::of_at_most(1).unwrap(), RunRecorder::default());
     deliveries.start(None, &spec, values(), 5, Moment::now()).unwrap();
     turn_until_idle(&mut deliveries, &mut heard);
@@ -327,7 +332,7 @@ fn a_delivery_that_panics_has_an_end_and_gives_its_place_back() {
 fn a_delivery_that_is_killed_ends_at_once_and_keeps_its_place() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let spec = Arc::new(WebhookSpec { timeout: BOUND, ..WebhookSpec::new(template(&url)) });
+    let spec = Arc::new(WebhookSpec { timeout: BOUND, ..post(template(&url)) });
     let (mut deliveries, mut heard) =
         (Deliveries::of_at_most(MAX_DELIVERIES).unwrap(), RunRecorder::default());
     for key in 0..MAX_DELIVERIES as u32 {
