@@ -18,12 +18,10 @@
 use std::io;
 use std::path::Path;
 
-use mainspring_host::regular::{open_regular, read_whole};
+use crate::secret::{SecretError, read_judged};
 
-use crate::secret::SecretError;
-
-/// The longest file: a few hundred variables.
-const MAX_BYTES: u64 = 64 << 10;
+/// The longest file of variables, also of those for PAM: a few hundred of them.
+pub(crate) const MAX_BYTES: u64 = 64 << 10;
 
 const _: () = assert!(MAX_BYTES < 128 << 10, "a value fits into a variable: `MAX_ARG_STRLEN` of Linux");
 
@@ -35,9 +33,7 @@ const _: () = assert!(MAX_BYTES < 128 << 10, "a value fits into a variable: `MAX
 /// no variable.
 pub(crate) fn read(path: &Path, user: Option<u32>) -> Result<Vec<(String, String)>, SecretError> {
     let failed = |source| SecretError { path: path.to_owned(), source };
-    let opened = open_regular(path).map_err(failed)?;
-    opened.judge(user).map_err(failed)?;
-    let bytes = read_whole(opened.file, MAX_BYTES).map_err(failed)?;
+    let bytes = read_judged(path, user, MAX_BYTES).map_err(failed)?;
     let text = io::read_to_string(bytes.as_slice()).map_err(failed)?;
     variables(&text).map_err(|message| failed(io::Error::other(message)))
 }
@@ -50,10 +46,6 @@ fn variables(text: &str) -> Result<Vec<(String, String)>, String> {
             continue;
         }
         let assignment = line.strip_prefix("export ").unwrap_or(line).trim_start();
-        let is_name = |name: &str| {
-            let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            !name.is_empty() && name.chars().all(is_fit) && !name.starts_with(|c: char| c.is_ascii_digit())
-        };
         match assignment.split_once('=') {
             Some((name, value)) if is_name(name) && !value.contains('\0') => {
                 found.push((name.to_owned(), unquoted(value.trim()).to_owned()));
@@ -62,6 +54,12 @@ fn variables(text: &str) -> Result<Vec<(String, String)>, String> {
         }
     }
     Ok(found)
+}
+
+/// Whether a variable may be called so.
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(is_fit) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn unquoted(value: &str) -> &str {

@@ -20,14 +20,8 @@
 use std::io;
 use std::path::Path;
 
-use mainspring_host::regular::{open_regular, read_whole};
-
-use crate::secret::SecretError;
-
-/// The longest file: a few hundred variables.
-const MAX_BYTES: u64 = 64 << 10;
-
-const _: () = assert!(MAX_BYTES < 128 << 10, "a value fits into a variable: `MAX_ARG_STRLEN` of Linux");
+use crate::env_file::{MAX_BYTES, is_name};
+use crate::secret::{SecretError, read_judged};
 
 /// Reads a file. `user` is the user of the run.
 ///
@@ -37,13 +31,10 @@ const _: () = assert!(MAX_BYTES < 128 << 10, "a value fits into a variable: `MAX
 /// [`MAX_BYTES`].
 pub(crate) fn read(path: &Path, user: Option<u32>) -> Result<Vec<(String, String)>, SecretError> {
     let failed = |source| SecretError { path: path.to_owned(), source };
-    let opened = match open_regular(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        opened => opened.map_err(failed)?,
-    };
-    opened.judge(user).map_err(failed)?;
-    let bytes = read_whole(opened.file, MAX_BYTES).map_err(failed)?;
-    Ok(variables(&String::from_utf8_lossy(&bytes)))
+    match read_judged(path, user, MAX_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => Ok(variables(&String::from_utf8_lossy(&read.map_err(failed)?))),
+    }
 }
 
 fn variables(text: &str) -> Vec<(String, String)> {
@@ -56,13 +47,11 @@ fn variable(line: &str) -> Option<(String, String)> {
     let line = line.split('#').next().unwrap_or_default();
     let line = line.strip_prefix("export ").unwrap_or(line);
     let (name, value) = line.split_once('=')?;
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let is_name = name.chars().all(is_fit) && !name.starts_with(|c: char| c.is_ascii_digit());
     let value = match value.strip_prefix(['"', '\'']) {
         Some(rest) => rest.strip_suffix(['"', '\'']).unwrap_or(rest),
         None => value,
     };
-    (is_name && !name.is_empty() && !value.contains('\0')).then(|| (name.to_owned(), value.to_owned()))
+    (is_name(name) && !value.contains('\0')).then(|| (name.to_owned(), value.to_owned()))
 }
 
 #[cfg(test)]

@@ -42,9 +42,7 @@ const _: () = assert!(MAX_SECRET_BYTES < 128 << 10, "it fits into a variable: `M
 /// than [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
 pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
     let failed = |source| SecretError { path: path.to_owned(), source };
-    let opened = open_regular(path).map_err(failed)?;
-    opened.judge(user).map_err(failed)?;
-    let bytes = read_whole(opened.file, MAX_SECRET_BYTES).map_err(failed)?;
+    let bytes = read_judged(path, user, MAX_SECRET_BYTES).map_err(failed)?;
     if bytes.contains(&0) {
         return Err(failed(io::Error::other("it holds a NUL byte")));
     }
@@ -55,6 +53,13 @@ pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
         return Err(failed(io::Error::other("it is empty")));
     }
     Ok(Secret::new(text))
+}
+
+/// All that is in a file, if root, we and this user alone could have chosen or written it.
+pub(crate) fn read_judged(path: &Path, user: Option<u32>, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let opened = open_regular(path)?;
+    opened.judge(user)?;
+    read_whole(opened.file, bytes_max)
 }
 
 /// Why a secret is not to be had. The run does not start then.
