@@ -63,6 +63,8 @@ pub struct Http {
     agent: Agent,
     url: String,
     token: String,
+    /// How long a whole answer may take, in place of the usual waits.
+    wait: Option<Duration>,
     lines: Option<BufReader<BodyReader<'static>>>,
 }
 
@@ -102,31 +104,27 @@ impl Http {
             ));
         }
         let agent = Agent::config_builder()
-            .timeout_connect(Some(CONNECT_WAIT))
-            .timeout_recv_response(Some(SILENCE))
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
             .build()
             .new_agent();
-        Ok(Http { agent, url: site.url.clone(), token, lines: None })
+        Ok(Http { agent, url: site.url.clone(), token, wait: None, lines: None })
     }
 
     pub(super) fn answers_within(&mut self, wait: Duration) {
-        let config = self.agent.config().clone();
-        let config = Agent::config_builder()
-            .timeout_global(Some(wait))
-            .http_status_as_error(config.http_status_as_error())
-            .max_redirects(config.max_redirects())
-            .max_redirects_will_error(config.max_redirects_will_error());
-        self.agent = config.build().new_agent();
+        self.wait = Some(wait);
     }
 
     pub(super) fn send(&mut self, text: &str, answers: Answers) -> Result<(), Error> {
+        let usual = |wait| Some(wait).filter(|_| self.wait.is_none());
         let result = self
             .agent
             .post(format!("{}{PATH}", self.url))
             .config()
+            .timeout_global(self.wait)
+            .timeout_connect(usual(CONNECT_WAIT))
+            .timeout_recv_response(usual(SILENCE))
             .timeout_recv_body((answers == Answers::One).then_some(BODY_WAIT))
             .build()
             .header("authorization", format!("Bearer {}", self.token))
