@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use jiff::tz::TimeZone;
 use nix::unistd::Uid;
-use serde::Serialize;
+use serde_json::json;
 
 use super::{print, print_json};
 use crate::cli::listen::ListenArgs;
@@ -140,7 +140,7 @@ pub(super) fn open(args: &OpenArgs) -> Result<Exit, Error> {
     let Response::LoginCode(LoginWire { code, addresses }) = answer else { return Ok(Exit::Failed) };
     let address = page_address(addresses.first().map_or("", String::as_str), &code)?;
     if args.ask.json {
-        print_json(&OpenedAddress { address: &address, good_for_seconds: CODE_LIFE.as_secs() })?;
+        print_json(&json!({ "address": address, "good_for_seconds": CODE_LIFE.as_secs() }))?;
         return Ok(Exit::Ok);
     }
     if args.print || address.starts_with('#') || !starts_browser(&address) {
@@ -168,12 +168,6 @@ fn page_address(page: &str, code: &str) -> Result<String, Error> {
             Err(Error::Refused(ErrorWire::new(ErrorKind::Failed, text)))
         }
     }
-}
-
-#[derive(Serialize)]
-struct OpenedAddress<'o> {
-    address: &'o str,
-    good_for_seconds: u64,
 }
 
 /// Starts the browser of the desktop, where there is one. As root it does not: for a moment other users of
@@ -221,23 +215,15 @@ fn add(args: &TokenAddArgs) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-#[derive(Serialize)]
-struct TokenWire<'t> {
-    name: &'t str,
-    scope: &'static str,
-}
-
 fn list(args: &TokenListArgs) -> Result<Exit, Error> {
     let data = args.data.directory();
     let tokens = Tokens::open(tokens::path(&data)).map_err(|error| wrong(&data, error))?;
-    let shown: Vec<TokenWire<'_>> =
-        tokens.all().iter().map(|token| TokenWire { name: &token.name, scope: token.scope.name() }).collect();
+    let tokens = tokens.all().iter().map(|token| (&token.name, token.scope.name()));
     if args.json {
-        print_json(&shown)?;
+        let shown = tokens.map(|(name, scope)| json!({ "name": name, "scope": scope }));
+        print_json(&shown.collect::<Vec<_>>())?;
     } else {
-        print(
-            &shown.iter().map(|token| format!("{:<8}  {}\n", token.scope, token.name)).collect::<String>(),
-        )?;
+        print(&tokens.map(|(name, scope)| format!("{scope:<8}  {name}\n")).collect::<String>())?;
     }
     Ok(Exit::Ok)
 }
