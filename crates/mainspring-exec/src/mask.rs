@@ -20,6 +20,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use mainspring_action::secret::{MASK, Secret};
@@ -54,7 +55,7 @@ impl Masks {
 
     /// The bytes without secrets, and without a secret that begins at their end.
     pub fn apply<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        let mut masker = Masker::of(self.automaton());
+        let mut masker = Masker::new(self);
         let mut masked = masker.push(bytes);
         let rest = masker.finish();
         if !rest.is_empty() {
@@ -79,13 +80,6 @@ impl fmt::Debug for Masks {
     }
 }
 
-/// Bytes of a text, from the first to before the last.
-#[derive(Clone, Copy)]
-struct SecretRange {
-    start: usize,
-    end: usize,
-}
-
 /// Takes secrets out of a stream of bytes.
 pub struct Masker {
     automaton: Arc<Automaton>,
@@ -94,7 +88,7 @@ pub struct Masker {
     /// The bytes at the end that may begin a secret: as many as the state is deep.
     held: Vec<u8>,
     /// Secrets among them, within the beginning of a longer one.
-    found: Vec<SecretRange>,
+    found: Vec<Range<usize>>,
     /// How many of them are told already.
     told_bytes: usize,
     /// Whether a mask is the last that was told of them.
@@ -103,13 +97,8 @@ pub struct Masker {
 
 impl Masker {
     /// Takes these secrets out.
-    #[expect(clippy::needless_pass_by_value, reason = "who has given them needs them no more")]
-    pub fn new(masks: Masks) -> Masker {
-        Masker::of(masks.automaton())
-    }
-
-    fn of(automaton: Arc<Automaton>) -> Masker {
-        let (held, found) = (Vec::new(), Vec::new());
+    pub fn new(masks: &Masks) -> Masker {
+        let (automaton, held, found) = (masks.automaton(), Vec::new(), Vec::new());
         Masker { automaton, state: ROOT, held, found, told_bytes: 0, is_told_masked: false }
     }
 
@@ -132,8 +121,7 @@ impl Masker {
         self.held = all.split_off(end);
         debug_assert!(self.told_bytes <= self.held.len(), "no more is told ahead than is held");
         let later = found.into_iter().filter(|found| end <= found.start);
-        self.found =
-            later.map(|found| SecretRange { start: found.start - end, end: found.end - end }).collect();
+        self.found = later.map(|found| found.start - end..found.end - end).collect();
         Cow::Owned(masked)
     }
 
@@ -157,7 +145,7 @@ impl Masker {
     }
 
     /// Where secrets are in what is held and these bytes, in order; those that overlap are one.
-    fn find(&mut self, bytes: &[u8]) -> Vec<SecretRange> {
+    fn find(&mut self, bytes: &[u8]) -> Vec<Range<usize>> {
         let automaton = &self.automaton;
         let mut found = std::mem::take(&mut self.found);
         let mut at = 0;
@@ -173,10 +161,10 @@ impl Masker {
             if 0 < length {
                 let end = self.held.len() + at;
                 let mut start = end - length;
-                while let Some(last) = found.pop_if(|last: &mut SecretRange| start < last.end) {
+                while let Some(last) = found.pop_if(|last: &mut Range<usize>| start < last.end) {
                     start = start.min(last.start);
                 }
-                found.push(SecretRange { start, end });
+                found.push(start..end);
             }
             self.state = automaton.unfinished(self.state);
         }
@@ -184,12 +172,12 @@ impl Masker {
     }
 
     /// The text of all bytes up to `end`, without what was told before.
-    fn tell(&mut self, all: &[u8], end: usize, found: &[SecretRange]) -> Vec<u8> {
+    fn tell(&mut self, all: &[u8], end: usize, found: &[Range<usize>]) -> Vec<u8> {
         let mut masked = Vec::with_capacity(end.saturating_sub(self.told_bytes));
         let mut at = self.told_bytes;
         let is_last_masked = std::mem::take(&mut self.is_told_masked);
         let mut is_masked_to_end = is_last_masked && end <= at;
-        for &SecretRange { start, end: found_end } in found.iter().take_while(|found| found.start < end) {
+        for &Range { start, end: found_end } in found.iter().take_while(|found| found.start < end) {
             if at < start {
                 masked.extend_from_slice(&all[at..start]);
             }
@@ -233,7 +221,7 @@ mod tests {
     fn a_secret_does_not_show_itself() {
         let secret = Secret::new("hunter22");
         let masks = masks(&["hunter22"]);
-        let mut masker = Masker::new(masks.clone());
+        let mut masker = Masker::new(&masks);
         masker.push(b"hunter");
         assert!(!format!("{secret:?} {masks:?} {masker:?}").contains("hunter"));
         assert_eq!(masks.apply(b"password=hunter22!"), &b"password=***!"[..]);
@@ -259,7 +247,7 @@ mod tests {
             (&["Grüße"], "Grüß Gott, Grüße", "Grüß Gott, ***"),
         ] {
             for at in (0..=text.len()).filter(|&at| text.is_char_boundary(at)) {
-                let mut masker = Masker::new(masks(secrets));
+                let mut masker = Masker::new(&masks(secrets));
                 let first = masker.push(&text.as_bytes()[..at]).into_owned();
                 let masked = [&first, &*masker.push(&text.as_bytes()[at..]), &masker.finish()].concat();
                 assert_eq!(String::from_utf8(masked).unwrap(), expected, "{secrets:?} at {at}");
@@ -270,7 +258,7 @@ mod tests {
     #[test]
     fn what_has_begun_is_told_when_the_output_pauses_and_its_rest_is_not() {
         let pauses = |parts: &[&str]| -> Vec<String> {
-            let mut masker = Masker::new(masks(&["hunter2-SECRET"]));
+            let mut masker = Masker::new(&masks(&["hunter2-SECRET"]));
             let mut mask = |part: &&str| {
                 let first = masker.push(part.as_bytes()).into_owned();
                 String::from_utf8([first, masker.finish()].concat()).unwrap()

@@ -186,7 +186,7 @@ mod tests {
         secrets.iter().for_each(|secret| masks.add(&Secret::new(secret)));
         let (stdout, its_stdout) = std::io::pipe().unwrap();
         let (stderr, its_stderr) = std::io::pipe().unwrap();
-        let pipe = |end: std::io::PipeReader| OutputPipe::new(end, masks.clone()).unwrap();
+        let pipe = |end: std::io::PipeReader| OutputPipe::new(end, &masks).unwrap();
         let bytes_max =
             [random.below(300), MAX_OUTPUT_LINE_BYTES + random.below(500), 1 << 20][random.below(3)];
         let mut outputs = Outputs::new(pipe(stdout), pipe(stderr), bytes_max as u64);
@@ -220,7 +220,7 @@ mod tests {
             let text = line.repeat(4_096 / line.len());
             let (stdout, mut its_stdout) = std::io::pipe().unwrap();
             let (stderr, its_stderr) = std::io::pipe().unwrap();
-            let pipe = |end| OutputPipe::new(end, Masks::default()).unwrap();
+            let pipe = |end| OutputPipe::new(end, &Masks::default()).unwrap();
             let mut outputs = Outputs::new(pipe(stdout), pipe(stderr), 4_096);
             let mut output = String::new();
             let mut tell = |_: Stream, piece: &Piece<'_>| output += &format!("{}\n", piece.text);

@@ -41,7 +41,7 @@ impl OutputPipe {
     /// # Errors
     ///
     /// When it cannot be made non-blocking.
-    pub fn new(pipe: impl Into<OwnedFd>, masks: Masks) -> io::Result<OutputPipe> {
+    pub fn new(pipe: impl Into<OwnedFd>, masks: &Masks) -> io::Result<OutputPipe> {
         let pipe = Some(nonblocking(pipe.into())?);
         Ok(OutputPipe { pipe, masker: Masker::new(masks), splitter: LineSplitter::default() })
     }
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn reading_an_empty_pipe_does_not_block() {
         let (reader, mut writer) = io::pipe().unwrap();
-        let mut output = OutputPipe::new(reader, Masks::default()).unwrap();
+        let mut output = OutputPipe::new(reader, &Masks::default()).unwrap();
         assert!(read(&mut output).is_empty());
         writer.write_all(b"one\ntwo").unwrap();
         assert_eq!(read(&mut output), ["one"]);

@@ -34,7 +34,8 @@ use crate::attributes::SETTINGS;
 use crate::end::Outcome;
 use crate::kernel::EndWatch;
 use crate::launch;
-use crate::mask::Masks;
+use crate::outputs::Outputs;
+use crate::pipe::{InputPipe, OutputPipe};
 use crate::secret::SecretError;
 use crate::shortage::is_shortage;
 use crate::spec::{ProcessSpec, Program};
@@ -73,33 +74,21 @@ struct StartNames {
     user: String,
 }
 
-/// Our ends of a process's streams.
-#[derive(Debug)]
-pub struct Streams {
-    /// Its standard input, if it has any.
-    pub stdin: Option<OwnedFd>,
-    /// Its standard output.
-    pub stdout: OwnedFd,
-    /// Its standard error.
-    pub stderr: OwnedFd,
-}
-
 impl Process {
-    /// Starts what `spec` says, in this cgroup if there is one, with pipes for what it writes, and for what
-    /// it reads if it has input. `variables` come on top of its environment. Returned with it is what must be
-    /// taken out of its output.
+    /// Starts what `spec` says, in this cgroup if there is one. `variables` come on top of its environment.
+    /// Returned with it are our ends of its pipes: for what it reads if it has input, and for what it writes.
     ///
     /// # Errors
     ///
     /// See [`StartError`]; the run is over then. What fails after `wait` is told by
     /// [`outcome`](Process::outcome).
-    pub fn spawn(
+    pub(crate) fn spawn(
         starter: &mut Starter,
         spec: &ProcessSpec,
         variables: &[(String, String)],
         cgroup: Option<BorrowedFd<'_>>,
         wait: Duration,
-    ) -> Result<(Process, Streams, Masks), StartError> {
+    ) -> Result<(Process, Option<InputPipe>, Outputs), StartError> {
         let (environment, masks) = launch::environment(spec, variables).map_err(StartError::Secret)?;
         let launch = launch::launch(spec, &environment)
             .map_err(|error| StartError::Program(spec.program.clone(), error))?;
@@ -109,14 +98,19 @@ impl Process {
         };
         let (stdout, its_stdout) = pipe()?;
         let (stderr, its_stderr) = pipe()?;
-        let (its_stdin, stdin) = match spec.input {
-            Some(_) => pipe().map(|(reader, writer)| (reader, Some(writer)))?,
+        let (its_stdin, input) = match &spec.input {
+            Some(text) => {
+                let (reader, writer) = pipe()?;
+                (reader, Some(InputPipe::new(writer, text).map_err(StartError::Pipe)?))
+            }
             // A container may lack it; a pipe that nothing writes to is as empty.
             None => match File::open("/dev/null") {
                 Ok(empty) => (empty.into(), None),
                 Err(_) => (pipe()?.0, None),
             },
         };
+        let output = |pipe| OutputPipe::new(pipe, &masks).map_err(StartError::Pipe);
+        let outputs = Outputs::new(output(stdout)?, output(stderr)?, spec.output_bytes_max);
         let streams = [its_stdin.as_fd(), its_stdout.as_fd(), its_stderr.as_fd()];
         if let Some(identity) = &spec.account.identity {
             streams.iter().for_each(|stream| give(stream, identity));
@@ -142,7 +136,7 @@ impl Process {
         if process.starting.is_none() {
             starter.learn(program);
         }
-        Ok((process, Streams { stdin, stdout, stderr }, masks))
+        Ok((process, input, outputs))
     }
 
     /// The number of the program, which is also the number of its group.

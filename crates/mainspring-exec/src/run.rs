@@ -30,7 +30,7 @@ use crate::detached_runs::DetachedRun;
 use crate::end::{End, KillCause, Outcome, Reports};
 use crate::output::{Piece, Stream};
 use crate::outputs::Outputs;
-use crate::pipe::{InputPipe, OutputPipe};
+use crate::pipe::InputPipe;
 use crate::process::{Process, StartError};
 use crate::spec::{KillSequence, ProcessSpec};
 use crate::starter::Starter;
@@ -102,20 +102,14 @@ impl<K> Run<K> {
         cgroup: Option<Cgroup>,
     ) -> Result<Run<K>, StartError> {
         let entry = cgroup.as_ref().map(Cgroup::entry);
-        let (process, streams, masks) = Process::spawn(starter, spec, variables, entry, wait)?;
-        let stdout = OutputPipe::new(streams.stdout, masks.clone()).map_err(StartError::Pipe)?;
-        let stderr = OutputPipe::new(streams.stderr, masks).map_err(StartError::Pipe)?;
-        debug_assert_eq!(streams.stdin.is_some(), spec.input.is_some(), "what has an input can read it");
-        let input = match (streams.stdin, &spec.input) {
-            (Some(pipe), Some(input)) => Some(InputPipe::new(pipe, input).map_err(StartError::Pipe)?),
-            _ => None,
-        };
+        let (process, input, output) = Process::spawn(starter, spec, variables, entry, wait)?;
+        debug_assert_eq!(input.is_some(), spec.input.is_some(), "what has an input can read it");
         Ok(Run {
             key,
             process,
             cgroup,
             input,
-            output: Outputs::new(stdout, stderr, spec.output_bytes_max),
+            output,
             started: now,
             timeout: spec.timeout,
             kill: spec.kill,
