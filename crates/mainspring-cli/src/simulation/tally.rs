@@ -78,7 +78,7 @@ pub struct Peak {
 }
 
 /// What happened in all.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Up to which moment, not included, everything was simulated.
     pub end: Timestamp,
@@ -108,16 +108,8 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn new(scenario: &Scenario) -> Tally {
-        let outcome = Outcome {
-            end: scenario.to,
-            is_cut_short: false,
-            listed: Vec::new(),
-            event_count: 0,
-            start_count: 0,
-            totals: vec![Total::default(); scenario.jobs.len()],
-            busiest: Vec::new(),
-            most_at_once: None,
-        };
+        let totals = vec![Total::default(); scenario.jobs.len()];
+        let outcome = Outcome { totals, ..Outcome::default() };
         Tally { outcome, listed_max: scenario.listed_count, minute: None }
     }
 

@@ -67,9 +67,7 @@ pub(super) struct World<'s> {
     wall: Timestamp,
     elapsed: SignedDuration,
     running: BTreeMap<End, Running>,
-    end_of: HashMap<(RunKey, u32), End>,
     start_count: u64,
-    timed_count: usize,
     incidents: VecDeque<Incident>,
     tally: Tally,
 }
@@ -98,9 +96,7 @@ impl<'s> World<'s> {
             wall: scenario.from.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(scenario.from),
             elapsed: SignedDuration::ZERO,
             running: BTreeMap::new(),
-            end_of: HashMap::new(),
             start_count: 0,
-            timed_count: 0,
             incidents: incidents.into(),
             tally: Tally::new(scenario),
         };
@@ -162,24 +158,16 @@ impl<'s> World<'s> {
 
     fn end_runs(&mut self) {
         while let Some(entry) = self.running.first_entry().filter(|entry| entry.key().0 <= self.elapsed) {
-            let running = entry.remove();
-            let outcome = match running.is_timed_out {
+            let Running { key, attempt, is_timed_out, .. } = entry.remove();
+            let outcome = match is_timed_out {
                 true => mainspring_job::Outcome::TimedOut,
                 false => mainspring_job::Outcome::Succeeded,
             };
-            if running.is_timed_out {
-                self.record(&running.key, JobEvent::TimedOut);
+            if is_timed_out {
+                self.record(&key, JobEvent::TimedOut);
             }
-            self.ended(running, outcome);
+            self.tell(Input::Ended(AttemptEnd::new(key, attempt, outcome)));
         }
-    }
-
-    fn ended(&mut self, running: Running, outcome: mainspring_job::Outcome) {
-        let Running { key, attempt, has_duration, .. } = running;
-        self.end_of.remove(&(key.clone(), attempt));
-        self.timed_count -= usize::from(has_duration);
-        self.check();
-        self.tell(Input::Ended(AttemptEnd::new(key, attempt, outcome)));
     }
 
     fn befall(&mut self, incident: Incident) {
@@ -187,8 +175,6 @@ impl<'s> World<'s> {
             Incident::Set(set) => self.wall = set.to,
             Incident::Off(outage) => {
                 self.running.clear();
-                self.end_of.clear();
-                self.timed_count = 0;
                 self.advance(outage.to.max(self.wall));
                 self.boot();
             }
@@ -271,26 +257,20 @@ impl<'s> World<'s> {
             is_timed_out: timeout.is_some(),
             has_duration: duration.is_some(),
         };
-        if running.has_duration {
-            self.timed_count += 1;
-            self.tally.running(self.wall, self.timed_count);
-        }
-        self.end_of.insert((start.key.clone(), start.attempt), end);
+        let has_duration = running.has_duration;
         self.running.insert(end, running);
-        self.check();
-    }
-
-    /// That what runs is counted once.
-    fn check(&self) {
-        assert_eq!(self.running.len(), self.end_of.len(), "each run has an end");
-        assert!(self.timed_count <= self.running.len());
+        debug_assert!(self.running.len() <= MAX_RUNNING, "a worker has no more places");
+        if has_duration {
+            let count = self.running.values().filter(|running| running.has_duration).count();
+            self.tally.running(self.wall, count);
+        }
     }
 
     /// Ends a run at once, as a process ends that takes its signal.
     fn kill(&mut self, key: RunKey, attempt: u32) -> Option<Input> {
-        let end = self.end_of.remove(&(key.clone(), attempt))?;
-        let running = self.running.remove(&end).expect("what has an end is running");
-        self.timed_count -= usize::from(running.has_duration);
+        let is_meant = |running: &Running| running.key == key && running.attempt == attempt;
+        let end = self.running.iter().find_map(|(end, running)| is_meant(running).then_some(*end))?;
+        self.running.remove(&end);
         self.record(&key, JobEvent::Killed);
         Some(Input::Ended(AttemptEnd::new(key, attempt, mainspring_job::Outcome::Killed)))
     }
