@@ -79,20 +79,7 @@ impl Client {
     ///
     /// [`Error::Unreachable`] when no server answers there, and what is wrong with a file of a token.
     pub fn connect(address: &Address) -> Result<Client, Error> {
-        let channel = match address {
-            Address::There(site) => Channel::Http(Box::new(Http::new(site)?)),
-            Address::Here(data) => {
-                let path = data.socket();
-                match connect(&path) {
-                    Ok(stream) => {
-                        let reader = BufReader::with_capacity(READ_BYTES, stream);
-                        Channel::Socket(Socket { reader, path, wait: None })
-                    }
-                    Err(source) => return Err(Error::Unreachable { path, source }),
-                }
-            }
-        };
-        Ok(Client { channel, last_id: 0 })
+        Client::open(address, None)
     }
 
     /// The same, and gives the server so long for each whole answer.
@@ -101,17 +88,24 @@ impl Client {
     ///
     /// As [`connect`](Self::connect).
     pub fn connect_within(address: &Address, wait: Duration) -> Result<Client, Error> {
-        let mut client = Client::connect(address)?;
-        client.answers_within(wait);
-        Ok(client)
+        Client::open(address, Some(wait))
     }
 
-    /// Gives the server so long for each whole answer from now on.
-    pub fn answers_within(&mut self, wait: Duration) {
-        match &mut self.channel {
-            Channel::Socket(socket) => socket.wait = Some(wait),
-            Channel::Http(http) => http.answers_within(wait),
-        }
+    fn open(address: &Address, wait: Option<Duration>) -> Result<Client, Error> {
+        let channel = match address {
+            Address::There(site) => Channel::Http(Box::new(Http::new(site, wait)?)),
+            Address::Here(data) => {
+                let path = data.socket();
+                match connect(&path) {
+                    Ok(stream) => {
+                        let reader = BufReader::with_capacity(READ_BYTES, stream);
+                        Channel::Socket(Socket { reader, path, wait })
+                    }
+                    Err(source) => return Err(Error::Unreachable { path, source }),
+                }
+            }
+        };
+        Ok(Client { channel, last_id: 0 })
     }
 
     /// Asks, and waits for the first answer.
@@ -283,8 +277,8 @@ mod tests {
         let listener = UnixListener::bind(data.socket()).unwrap();
         thread::scope(|scope| {
             scope.spawn(|| drip(listener.accept().unwrap().0));
-            let mut client = Client::connect(&Address::Here(data)).unwrap();
-            client.answers_within(Duration::from_millis(100));
+            let wait = Duration::from_millis(100);
+            let mut client = Client::connect_within(&Address::Here(data), wait).unwrap();
             let error = client.ask(Request::Status).unwrap_err();
             let Error::Unreachable { source, .. } = &error else { panic!("{error}") };
             assert_eq!(source.kind(), io::ErrorKind::TimedOut);
@@ -301,8 +295,8 @@ mod tests {
                 stream.write_all(head.as_bytes()).unwrap();
                 drip(stream);
             });
-            let mut client = Client::connect(&Address::There(Site { url, token_file })).unwrap();
-            client.answers_within(Duration::from_millis(500));
+            let wait = Duration::from_millis(500);
+            let mut client = Client::connect_within(&Address::There(Site { url, token_file }), wait).unwrap();
             let error = client.ask(Request::Status).unwrap_err();
             assert!(matches!(&error, Error::Away { why, .. } if why.contains("timeout")), "{error}");
         });

@@ -92,7 +92,7 @@ pub fn parse_url(text: &str) -> Result<String, String> {
 }
 
 impl Http {
-    pub(super) fn new(site: &Site) -> Result<Http, Error> {
+    pub(super) fn new(site: &Site, wait: Option<Duration>) -> Result<Http, Error> {
         debug_assert!(site.url.ends_with('/'), "a path is put behind it");
         let token = read_token(&site.token_file)?;
         let uri: Uri = site.url.parse().map_err(|_| Error::Usage(format!("{} is no address", site.url)))?;
@@ -109,11 +109,7 @@ impl Http {
             .max_redirects_will_error(false)
             .build()
             .new_agent();
-        Ok(Http { agent, url: site.url.clone(), token, wait: None, lines: None })
-    }
-
-    pub(super) fn answers_within(&mut self, wait: Duration) {
-        self.wait = Some(wait);
+        Ok(Http { agent, url: site.url.clone(), token, wait, lines: None })
     }
 
     pub(super) fn send(&mut self, text: &str, answers: Answers) -> Result<(), Error> {
