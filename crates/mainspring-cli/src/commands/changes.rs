@@ -53,7 +53,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     {
         say(&format!("{PROGRAM}: everything is paused: the run waits until `mainspring resume --all`\n"));
     }
-    let due = run_due(args)?.map(|due| due.to_string());
+    let due = args.at.as_ref().or(args.r#in.as_ref());
+    let due = due.map(|due| wanted(due, "without --at it runs now")).transpose()?.map(|due| due.to_string());
     let (job, key) = (args.job.clone(), args.key.clone());
     let first = ask_of_job(&mut client, &args.job, Request::Run { job, wait: args.wait, due, key })?;
     if !args.wait {
@@ -130,12 +131,6 @@ fn runs_elsewhere(client: &mut Client, planned: &Response) -> Result<Vec<RunKey>
     Ok(keys.filter(|key| key.nominal == run.nominal && key != run).collect())
 }
 
-/// When a run is wanted; `None`: now.
-fn run_due(args: &RunArgs) -> Result<Option<Timestamp>, Error> {
-    let when = args.at.as_ref().or(args.r#in.as_ref());
-    when.map(|when| wanted(when, "without --at it runs now")).transpose()
-}
-
 /// A time that people ask for, which is not past.
 fn wanted(when: &When, hint: &str) -> Result<Timestamp, Error> {
     let (now, due) = (Moment::now().wall, instant(when)?);
@@ -209,8 +204,8 @@ fn script(user: Option<String>) -> Result<WorkWire, Error> {
 
 /// A process, started where the caller is and with what the caller finds programs by.
 fn process(body: ProcessBody) -> WorkWire {
-    let process =
-        ProcessBody { cwd: env::current_dir().ok(), env: search_path().into_iter().collect(), ..body };
+    let path = env::var("PATH").map(|path| ("PATH".to_owned(), path));
+    let process = ProcessBody { cwd: env::current_dir().ok(), env: path.into_iter().collect(), ..body };
     WorkWire { process, ..WorkWire::default() }
 }
 
@@ -402,8 +397,4 @@ fn policies(words: &[String]) -> Result<Policies, Error> {
         set.map_err(|error| Error::Usage(format!("--policy {word}: {error}")))?;
     }
     Ok(policies)
-}
-
-fn search_path() -> Option<(String, String)> {
-    Some(("PATH".to_owned(), env::var("PATH").ok()?))
 }
