@@ -179,15 +179,14 @@ fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<S
     let body = spec.body.fill(values);
     let uri: Uri = spec.url.fill(values).parse().map_err(|error| format!("the URL is none: {error}"))?;
     let mut request = Request::builder().method(spec.method.clone()).uri(uri);
-    let mut names = vec!["user-agent", "idempotency-key"];
     let filled: Vec<(&str, String)> =
         spec.headers.iter().map(|(name, value)| (name.as_str(), value.fill(values))).collect();
-    names.retain(|own| !filled.iter().any(|(name, _)| name.eq_ignore_ascii_case(own)));
-    for own in names {
-        request = request.header(own, if own == "user-agent" { USER_AGENT } else { &values.key });
-    }
-    if !body.is_empty() && !filled.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
-        request = request.header("content-type", content_type(&body));
+    let content_type = (!body.is_empty()).then(|| ("content-type", content_type(&body)));
+    let usual = [("user-agent", USER_AGENT), ("idempotency-key", values.key.as_str())];
+    for (name, value) in usual.into_iter().chain(content_type) {
+        if !filled.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)) {
+            request = request.header(name, value);
+        }
     }
     for (name, value) in &filled {
         request = request.header(*name, value);
