@@ -51,7 +51,7 @@ const ROWS: [Row; 12] = [
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_124,
+        lines: 12_169,
         house: 6_800,
         later: 4_135,
     },
@@ -78,7 +78,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-embed"], lines: 4_586, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back, outages that are clipped and joined.
-    Row { crates: &["mainspring-cli"], lines: 6_873, house: 5_600, later: 250 },
+    Row { crates: &["mainspring-cli"], lines: 6_626, house: 5_600, later: 250 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
     Row { crates: &["mainspring-lab", "xtask"], lines: 10_605, house: 7_000, later: 1_224 },
 ];
