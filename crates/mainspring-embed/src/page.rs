@@ -15,7 +15,7 @@ use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::server::listener::Listener;
-use mainspring_web::listen::{Serving, Sockets};
+use mainspring_web::listen::Sockets;
 use mainspring_web::settings::Settings;
 
 use crate::error::Error;
@@ -26,14 +26,10 @@ pub(crate) struct Page {
     pub(crate) address: Option<String>,
 }
 
-/// What serves the page beside the loop, and beside what stands by for it.
+/// What serves the page beside the loop, and beside what stands by for it: from the first time on that it
+/// does.
 #[derive(Debug, Default)]
-pub(crate) struct PageListener {
-    /// From the first time on that it serves.
-    sockets: Option<Sockets>,
-    /// What serves, and what is ending.
-    serving: Vec<Serving>,
-}
+pub(crate) struct PageListener(Option<Sockets>);
 
 impl PageListener {
     /// Serves from now on, until what is returned here is dropped. The address is bound with the first call.
@@ -41,7 +37,7 @@ impl PageListener {
         let Some(address) = &page.address else { return Ok(Listener::default()) };
         let wrong = |reason: String| Error::Definition { name: address.clone(), reason };
         let failed = |source| Error::open(ServerError::Setup { what: "the page", source });
-        let sockets = match self.sockets.take() {
+        let sockets = match self.0.take() {
             Some(sockets) => sockets,
             None => {
                 let addresses = vec![address.parse().map_err(wrong)?];
@@ -50,15 +46,11 @@ impl PageListener {
                 bound.map_err(|error| wrong(error.to_string()))?
             }
         };
-        let (bound, listener) = self.sockets.insert(sockets).prepare().map_err(failed)?;
-        // A program may plan and stand by in turn for years.
-        self.serving.retain(|serving| !serving.is_over());
-        self.serving.push(bound.serve(data.clone(), TimeZone::system()).map_err(failed)?);
-        Ok(listener)
+        self.0.insert(sockets).serve(data.clone(), TimeZone::system()).map_err(failed)
     }
 
     /// Waits for the end, which comes soon after that of what answers.
     pub(crate) fn finish(self) {
-        self.serving.into_iter().for_each(Serving::finish);
+        self.0.into_iter().for_each(Sockets::finish);
     }
 }

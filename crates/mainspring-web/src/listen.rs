@@ -28,7 +28,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_host::socket::{self, StaleSocket};
-use mainspring_server::activation::{ActivatedSockets, HandedSocket, Listening};
+use mainspring_server::activation::{ActivatedSockets, Listening};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::message::say;
 use mainspring_server::protocol::{Request, Response};
@@ -70,90 +70,58 @@ const GOODBYE: Duration = Duration::from_secs(5);
 /// How long nothing is accepted after the operating system had no descriptor.
 const ACCEPT_REST: Duration = Duration::from_secs(1);
 
-/// Sockets that are bound. They outlast whatever serves on them, so that no connection is refused between one
-/// and the next: it waits to be accepted.
+/// Sockets that are bound, and what serves on them. They outlast it, so that no connection is refused between
+/// one that serves and the next: it waits to be accepted.
 #[derive(Debug)]
 pub struct Sockets {
-    sockets: Vec<Socket>,
+    sockets: Vec<Listening>,
     addresses: Vec<String>,
     settings: Settings,
+    /// The threads that serve, and those that are ending.
+    serving: Vec<JoinHandle<()>>,
 }
 
-/// Sockets that are bound, and the connections to a loop that does not run yet.
-#[derive(Debug)]
-pub struct Bound {
-    sockets: Vec<Socket>,
-    connections: Vec<UnixStream>,
-    settings: Settings,
-}
-
-#[derive(Debug)]
-enum Socket {
-    Tcp(std::net::TcpListener),
-    Unix(std::os::unix::net::UnixListener),
-}
-
-/// A listener that serves.
-#[derive(Debug)]
-pub struct Serving {
-    thread: JoinHandle<()>,
-}
-
-/// What an address stands for: each socket, with what people type to reach it.
-fn bind(
-    address: &Address,
-    settings: &Settings,
-    handed: &ActivatedSockets,
-) -> io::Result<Vec<(Socket, String)>> {
+/// The sockets that an address stands for.
+fn bind(address: &Address, settings: &Settings, handed: &ActivatedSockets) -> io::Result<Vec<Listening>> {
     match address {
-        Address::Tcp(wanted) => Ok(vec![at_port(std::net::TcpListener::bind(wanted)?)?]),
+        Address::Tcp(wanted) => Ok(vec![Listening::Tcp(std::net::TcpListener::bind(wanted)?)]),
         Address::Handed(name) => {
             let named = handed.others().iter().filter(|socket| socket.is_named(name.as_deref()));
-            let sockets = named.map(|socket| handed_socket(socket, settings));
-            let sockets = sockets.collect::<io::Result<Vec<_>>>()?;
+            let sockets =
+                named.map(|socket| socket.socket().try_clone()).collect::<io::Result<Vec<Listening>>>()?;
             if sockets.is_empty() {
                 let text =
                     "the service manager handed over no such socket: start its unit, mainspring-http.socket";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
             }
+            for socket in &sockets {
+                if let Listening::Tcp(listener) = socket {
+                    settings.check_port(listener.local_addr()?).map_err(invalid)?;
+                }
+            }
             Ok(sockets)
         }
         Address::Unix(path) => {
-            Ok(vec![in_folder(socket::listen(path, SOCKET_MODE, StaleSocket::Unanswered)?)?])
+            let listener = socket::listen(path, SOCKET_MODE, StaleSocket::Unanswered)?;
+            Ok(vec![Listening::Unix(listener)])
         }
     }
 }
 
-fn handed_socket(socket: &HandedSocket, settings: &Settings) -> io::Result<(Socket, String)> {
-    match socket.socket().try_clone()? {
-        Listening::Unix(listener) => in_folder(listener),
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
+/// Makes a socket one that the thread waits for beside others. Returns what people type to reach it, if it is
+/// at a port.
+fn shown(socket: &Listening) -> io::Result<Option<String>> {
+    match socket {
         Listening::Tcp(listener) => {
-            let checked = settings.check_port(listener.local_addr()?);
-            checked.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
-            at_port(listener)
+            listener.set_nonblocking(true)?;
+            Ok(Some(format!("http://{}/", listener.local_addr()?)))
         }
+        Listening::Unix(listener) => listener.set_nonblocking(true).map(|()| None),
     }
-}
-
-fn at_port(listener: std::net::TcpListener) -> io::Result<(Socket, String)> {
-    listener.set_nonblocking(true)?;
-    let bound = listener.local_addr()?;
-    Ok((Socket::Tcp(listener), format!("http://{bound}/")))
-}
-
-fn in_folder(listener: std::os::unix::net::UnixListener) -> io::Result<(Socket, String)> {
-    listener.set_nonblocking(true)?;
-    Ok((Socket::Unix(listener), String::new()))
-}
-
-/// Binds all addresses, and makes what the loop is to be given. `handed` are the sockets of the service
-/// manager.
-///
-/// # Errors
-///
-/// What is missing in the settings, or which address cannot be had.
-pub fn prepare(settings: Settings, handed: &ActivatedSockets) -> io::Result<(Bound, Listener)> {
-    Sockets::bind(settings, handed)?.prepare()
 }
 
 impl Sockets {
@@ -163,93 +131,63 @@ impl Sockets {
     ///
     /// What is missing in the settings, or which address cannot be had.
     pub fn bind(settings: Settings, handed: &ActivatedSockets) -> io::Result<Sockets> {
-        settings.check().map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+        settings.check().map_err(invalid)?;
         let mut sockets = Vec::new();
         let mut addresses: Vec<String> = settings.public_url.iter().map(ToString::to_string).collect();
         for address in &settings.addresses {
-            let bound = bind(address, &settings, handed).map_err(|error| {
+            let failed = |error: io::Error| {
                 io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
-            })?;
-            for (socket, shown) in bound {
+            };
+            for socket in bind(address, &settings, handed).map_err(failed)? {
+                addresses.extend(shown(&socket).map_err(failed)?);
                 sockets.push(socket);
-                addresses.extend(Some(shown).filter(|shown| !shown.is_empty()));
             }
         }
-        Ok(Sockets { sockets, addresses, settings })
+        Ok(Sockets { sockets, addresses, settings, serving: Vec::new() })
     }
 
-    /// Makes what the next loop is to be given.
+    /// Serves on a thread of its own, from now on until the loop has ended to which what is returned here is
+    /// given.
     ///
     /// # Errors
     ///
-    /// When the operating system has no descriptor.
-    pub fn prepare(&self) -> io::Result<(Bound, Listener)> {
-        let sockets = self.sockets.iter().map(Socket::try_clone).collect::<io::Result<_>>()?;
-        let mut connections = Vec::new();
-        let mut streams = Vec::new();
-        // One more, over which changes are waited for.
-        for _ in 0..=CONNECTIONS {
-            let (ours, theirs) = UnixStream::pair()?;
-            connections.push(ours);
-            streams.push(theirs);
-        }
-        let bound = Bound { sockets, connections, settings: self.settings.clone() };
-        Ok((bound, Listener { streams, addresses: self.addresses.clone() }))
-    }
-}
-
-impl Socket {
-    fn try_clone(&self) -> io::Result<Socket> {
-        Ok(match self {
-            Socket::Tcp(listener) => Socket::Tcp(listener.try_clone()?),
-            Socket::Unix(listener) => Socket::Unix(listener.try_clone()?),
-        })
-    }
-}
-
-impl Bound {
-    /// Serves on a thread of its own, until the loop has ended.
-    ///
-    /// # Errors
-    ///
-    /// When the file of tokens cannot be believed, or there is no thread.
-    pub fn serve(self, data: DataDirectory, zone: TimeZone) -> io::Result<Serving> {
-        let Bound { sockets, mut connections, settings } = self;
+    /// When the file of tokens cannot be believed, or the operating system has no descriptor or thread.
+    pub fn serve(&mut self, data: DataDirectory, zone: TimeZone) -> io::Result<Listener> {
+        let sockets =
+            self.sockets.iter().map(Listening::try_clone).collect::<io::Result<Vec<Listening>>>()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(MAX_THREADS)
             .build()?;
-        let (app, watch) = {
-            let _inside = runtime.enter();
-            let watch = connections.pop().map(Connection::new).transpose()?;
-            let connections =
-                connections.into_iter().map(Connection::new).collect::<io::Result<Vec<Connection>>>()?;
-            assert_eq!(connections.len(), CONNECTIONS, "one is for changes, the others for questions");
-            let app = App::new(settings, data, zone, Pool::new(connections))?;
-            (app, watch)
+        let inside = runtime.enter();
+        let mut streams = Vec::new();
+        let mut connect = || {
+            let (ours, theirs) = UnixStream::pair()?;
+            streams.push(theirs);
+            Connection::new(ours)
         };
-        let app = Arc::new(app);
+        let connections = (0..CONNECTIONS).map(|_| connect()).collect::<io::Result<Vec<Connection>>>()?;
+        // One more, over which changes are waited for.
+        let watch = connect()?;
+        let app = Arc::new(App::new(self.settings.clone(), data, zone, Pool::new(connections))?);
+        drop(inside);
+        // A server may change between owner and standby for years.
+        self.serving.retain(|thread| !thread.is_finished());
         let thread = thread::Builder::new()
             .name("web".to_owned())
             .spawn(move || listen(&runtime, &app, sockets, watch))?;
-        Ok(Serving { thread })
-    }
-}
-
-impl Serving {
-    /// Whether the thread has ended.
-    pub fn is_over(&self) -> bool {
-        self.thread.is_finished()
+        self.serving.push(thread);
+        Ok(Listener { streams, addresses: self.addresses.clone() })
     }
 
-    /// Waits until the thread has ended, which it does within seconds after the loop.
+    /// Waits until the threads have ended, which they do within seconds after the loop.
     pub fn finish(self) {
-        // A panic of the thread is on standard error.
-        let _ = self.thread.join();
+        // A panic of a thread is on standard error.
+        self.serving.into_iter().for_each(|thread| drop(thread.join()));
     }
 }
 
-fn listen(runtime: &Runtime, app: &Arc<App>, sockets: Vec<Socket>, watch: Option<Connection>) {
+fn listen(runtime: &Runtime, app: &Arc<App>, sockets: Vec<Listening>, watch: Connection) {
     let connections = Arc::new(Connections::default());
     runtime.block_on(async {
         app.description.get_or_init(|| Bytes::from(document().to_string()));
@@ -269,8 +207,7 @@ fn listen(runtime: &Runtime, app: &Arc<App>, sockets: Vec<Socket>, watch: Option
 }
 
 /// Asks for changes while there are streams, and notices the end of the loop.
-async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
-    let Some(mut watch) = watch else { return };
+async fn watch_changes(app: &Arc<App>, mut watch: Connection) {
     loop {
         while app.feed.stream_count() == 0 {
             app.catalogue.end_watch();
@@ -289,9 +226,9 @@ async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
     }
 }
 
-async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, socket: Socket) {
+async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, socket: Listening) {
     match socket {
-        Socket::Tcp(listener) => {
+        Listening::Tcp(listener) => {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
             let mut refused = Repeats::default();
             loop {
@@ -306,7 +243,7 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
                 }
             }
         }
-        Socket::Unix(listener) => {
+        Listening::Unix(listener) => {
             let Ok(listener) = tokio::net::UnixListener::from_std(listener) else { return };
             loop {
                 match listener.accept().await {

@@ -29,7 +29,7 @@ use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Resp
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::login_codes::CODE_LIFE;
 use mainspring_web::event_stream::BEAT;
-use mainspring_web::listen::{Serving, Sockets};
+use mainspring_web::listen::Sockets;
 use mainspring_web::network::Network;
 use mainspring_web::proxy_users::ProxyUsers;
 use mainspring_web::settings::{Address, Settings};
@@ -41,14 +41,9 @@ const _: () =
 const _: () = assert!(2 * TOKEN_BYTES < MAX_TOKEN_BYTES as usize, "a token of ours is read");
 const _: () = assert!(CODE_LIFE.as_secs() == 60, "`open` says a minute");
 
-/// What serves beside the loop, if anything does.
+/// What serves beside the loop, from the first time on that something does.
 #[derive(Default)]
-pub(super) struct HttpListener {
-    /// From the first time on that something serves.
-    sockets: Option<Sockets>,
-    /// What serves, and what is ending.
-    serving: Vec<Serving>,
-}
+pub(super) struct HttpListener(Option<Sockets>);
 
 fn failed(source: io::Error) -> Error {
     if source.kind() == io::ErrorKind::InvalidInput {
@@ -83,14 +78,11 @@ impl HttpListener {
         if args.listen.is_empty() {
             return Ok(Listener::default());
         }
-        let sockets = match self.sockets.take() {
+        let sockets = match self.0.take() {
             Some(sockets) => sockets,
             None => Sockets::bind(settings(args)?, handed).map_err(failed)?,
         };
-        let (bound, listener) = self.sockets.insert(sockets).prepare().map_err(failed)?;
-        // A server may change between owner and standby for years.
-        self.serving.retain(|serving| !serving.is_over());
-        self.serving.push(bound.serve(data.clone(), zone.clone()).map_err(failed)?);
+        let listener = self.0.insert(sockets).serve(data.clone(), zone.clone()).map_err(failed)?;
         for address in &listener.addresses {
             say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
         }
@@ -109,7 +101,7 @@ impl HttpListener {
 
     /// Waits for the end, which comes soon after that of the loop.
     pub(super) fn finish(self) {
-        self.serving.into_iter().for_each(Serving::finish);
+        self.0.into_iter().for_each(Sockets::finish);
     }
 }
 
