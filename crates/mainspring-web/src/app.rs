@@ -5,7 +5,7 @@
 //! | `tokens`, `sessions`, `clicks` | a mutex each | for a look-up, never over a wait |
 //! | `clicking` | a place for each identity | while the loop is asked for a run |
 //! | `defining` | a mutex | while the loop is asked for a job and its change |
-//! | `pool`, `catalogue`, `feed`, `computations`, `room`, `pace` | their own | see there |
+//! | `pool`, `catalogue`, `feed`, `computations`, `room`, `pace`, `connections` | their own | see there |
 //!
 //! Cost: none of its own.
 //!
@@ -30,6 +30,7 @@ use crate::assets::Assets;
 use crate::bulk::Bulk;
 use crate::catalogue::Catalogue;
 use crate::computation::Computations;
+use crate::connections::Connections;
 use crate::event_stream::EventStream;
 use crate::lock::locked;
 use crate::memory_budget::MemoryBudget;
@@ -79,6 +80,8 @@ pub struct App {
     pub defining: tokio::sync::Mutex<()>,
     /// How fast each may change something.
     pub pace: Pace,
+    /// The connections that are open.
+    pub connections: Arc<Connections>,
     /// What is counted.
     pub meter: Meter,
     /// The description of the API, from when it is served.
@@ -127,6 +130,7 @@ impl App {
             budget: Arc::default(),
             defining: tokio::sync::Mutex::default(),
             pace: Pace::default(),
+            connections: Arc::default(),
             meter: Meter::default(),
             description: OnceLock::new(),
             assets: Assets::new(),

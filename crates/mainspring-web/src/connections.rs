@@ -115,9 +115,14 @@ impl Connections {
         idle.into_iter().for_each(|number| table.end(number));
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        locked(&self.table).entries.len()
+    }
+
     /// Waits until there is none.
     pub async fn wait_for_none(&self) {
-        while !locked(&self.table).entries.is_empty() {
+        while 0 < self.count() {
             self.ended.notified().await;
         }
     }

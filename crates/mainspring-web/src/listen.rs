@@ -188,21 +188,19 @@ impl Sockets {
 }
 
 fn listen(runtime: &Runtime, app: &Arc<App>, sockets: Vec<Listening>, watch: Connection) {
-    let connections = Arc::new(Connections::default());
     runtime.block_on(async {
         app.description.get_or_init(|| Bytes::from(document().to_string()));
         let router = router(app);
         let mut accepting = Vec::new();
         for socket in sockets {
-            let task = accept(Arc::clone(app), router.clone(), Arc::clone(&connections), socket);
-            accepting.push(tokio::spawn(task));
+            accepting.push(tokio::spawn(accept(Arc::clone(app), router.clone(), socket)));
         }
         // It ends when the loop does.
         watch_changes(app, watch).await;
         accepting.iter().for_each(tokio::task::JoinHandle::abort);
         app.feed.end();
-        connections.end_idle();
-        let _ = timeout(GOODBYE, connections.wait_for_none()).await;
+        app.connections.end_idle();
+        let _ = timeout(GOODBYE, app.connections.wait_for_none()).await;
     });
 }
 
@@ -226,7 +224,7 @@ async fn watch_changes(app: &Arc<App>, mut watch: Connection) {
     }
 }
 
-async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, socket: Listening) {
+async fn accept(app: Arc<App>, router: Router, socket: Listening) {
     match socket {
         Listening::Tcp(listener) => {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
@@ -235,7 +233,7 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
                 match listener.accept().await {
                     Ok((stream, from)) if app.settings.takes(from.ip()) => {
                         let _ = stream.set_nodelay(true);
-                        let place = Connections::enter(&connections, Origin::Address(from.ip()));
+                        let place = Connections::enter(&app.connections, Origin::Address(from.ip()));
                         begin(&app, &router, Peer { from: Some(from.ip()), place }, stream);
                     }
                     Ok((_, from)) => say_refused(&mut refused, from.ip()),
@@ -249,7 +247,7 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
                 match listener.accept().await {
                     Ok((stream, _)) => {
                         let user = stream.peer_cred().map(|credentials| Origin::User(credentials.uid()));
-                        let place = Connections::enter(&connections, user.unwrap_or(Origin::Unknown));
+                        let place = Connections::enter(&app.connections, user.unwrap_or(Origin::Unknown));
                         begin(&app, &router, Peer { from: None, place }, stream);
                     }
                     Err(_) => sleep(ACCEPT_REST).await,
@@ -277,7 +275,6 @@ where
     let place = peer.place.clone();
     let task = tokio::spawn(async move {
         let _occupied = peer.place.occupy();
-        let _counted = ConnectionCount::new(Arc::clone(&app));
         let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
             let busy = peer.place.begin_request();
             let (app, router, peer) = (Arc::clone(&app), router.clone(), peer.clone());
@@ -296,22 +293,6 @@ where
         let _ = serving.await;
     });
     place.set_task(task.abort_handle());
-}
-
-/// Counts a connection in the metrics until it is dropped.
-struct ConnectionCount(Arc<App>);
-
-impl ConnectionCount {
-    fn new(app: Arc<App>) -> ConnectionCount {
-        app.meter.connect();
-        ConnectionCount(app)
-    }
-}
-
-impl Drop for ConnectionCount {
-    fn drop(&mut self) {
-        self.0.meter.disconnect();
-    }
 }
 
 /// An answer that is being sent: a stream is one for hours.

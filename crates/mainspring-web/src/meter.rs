@@ -1,9 +1,4 @@
-//! Counters of the listener itself: answers, and connections that are open.
-//!
-//! | field | guard |
-//! |---|---|
-//! | answers, how long they took, refusals | a mutex each, for a look-up |
-//! | connections | an atomic; relaxed, because nothing else is read by it |
+//! Counters of the listener itself: answers, how long they took, and refusals, with a mutex each for a look-up.
 //!
 //! Cost: a look-up in a small map for each answer.
 //!
@@ -11,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mainspring_server::protocol::HistogramWire;
@@ -19,13 +13,12 @@ use mainspring_server::protocol::HistogramWire;
 use crate::lock::locked;
 use crate::problem::{Code, Problem};
 
-/// Answers by route, method and status, and connections.
+/// Answers by route, method and status.
 #[derive(Debug, Default)]
 pub struct Meter {
     answers: Mutex<BTreeMap<(&'static str, &'static str, u16), u64>>,
     durations: Mutex<BTreeMap<&'static str, HistogramWire>>,
     refusals: Mutex<BTreeMap<&'static str, u64>>,
-    connections: AtomicU64,
 }
 
 impl Meter {
@@ -57,20 +50,5 @@ impl Meter {
     /// All counts.
     pub fn all(&self) -> Vec<((&'static str, &'static str, u16), u64)> {
         locked(&self.answers).iter().map(|(key, count)| (*key, *count)).collect()
-    }
-
-    /// A connection was taken.
-    pub fn connect(&self) {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A connection has ended.
-    pub fn disconnect(&self) {
-        self.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// How many connections are open.
-    pub fn connections(&self) -> u64 {
-        self.connections.load(Ordering::Relaxed)
     }
 }

@@ -101,7 +101,7 @@ async fn of_owner(app: &App, writer: &mut MetricsWriter, counted: MetricsWire) -
 /// What the program is, and what it uses.
 fn of_program(app: &App, writer: &mut MetricsWriter, open_files_max: Option<u64>) {
     writer.gauge("sse_clients", number(app.feed.stream_count() as u64));
-    writer.gauge("http_connections", number(app.meter.connections()));
+    writer.gauge("http_connections", number(app.connections.count() as u64));
     let commit = option_env!("MAINSPRING_COMMIT").unwrap_or("unknown");
     let build = vec![label("version", env!("CARGO_PKG_VERSION")), label("commit", commit)];
     writer.gauges("build_info", [(build, 1.0)]);
