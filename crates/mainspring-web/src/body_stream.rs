@@ -6,15 +6,14 @@
 //! Does not hold anybody up but its own task.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Response};
-use hyper::body::Frame;
+use futures_util::future::{Either, select};
+use futures_util::stream::poll_fn;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
@@ -55,33 +54,20 @@ impl Sender {
 
     /// Waits for something, but no longer than the reader is there; `None` if it has gone.
     pub async fn while_read<F: Future>(&self, waiting: F) -> Option<F::Output> {
-        let (mut waiting, mut left) = (pin!(waiting), pin!(self.pieces.closed()));
-        poll_fn(|context| match waiting.as_mut().poll(context) {
-            Poll::Ready(found) => Poll::Ready(Some(found)),
-            Poll::Pending => left.as_mut().poll(context).map(|()| None),
-        })
-        .await
-    }
-}
-
-struct BodyStream(mpsc::Receiver<Waiting>);
-
-impl hyper::body::Body for BodyStream {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|(piece, _)| Ok(Frame::data(piece))))
+        match select(pin!(waiting), pin!(self.pieces.closed())).await {
+            Either::Left((found, _)) => Some(found),
+            Either::Right(_) => None,
+        }
     }
 }
 
 /// An answer that is a stream of events, and what writes it while its reader may be told something.
 pub fn flow(is_allowed: impl Fn() -> bool + Send + Sync + 'static) -> (Sender, Response<Body>) {
-    let (sender, receiver) = mpsc::channel(MAX_WAITING);
-    let mut response = Response::new(Body::new(BodyStream(receiver)));
+    let (sender, mut receiver) = mpsc::channel::<Waiting>(MAX_WAITING);
+    let pieces = poll_fn(move |context| {
+        receiver.poll_recv(context).map(|piece| piece.map(|(piece, _)| Ok::<Bytes, Infallible>(piece)))
+    });
+    let mut response = Response::new(Body::from_stream(pieces));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     // Proxies such as nginx would gather the events.
@@ -93,6 +79,7 @@ pub fn flow(is_allowed: impl Fn() -> bool + Send + Sync + 'static) -> (Sender, R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http_body_util::BodyExt;
     use std::time::Duration;
 
     fn run<F: Future>(future: F) -> F::Output {
@@ -117,9 +104,7 @@ mod tests {
                 assert_eq!(taken(&sender, length).await, count, "pieces of {length} bytes");
                 // One that is read makes room for one more.
                 let mut body = response.into_body();
-                let read =
-                    poll_fn(|context| hyper::body::Body::poll_frame(Pin::new(&mut body), context)).await;
-                assert_eq!(read.unwrap().unwrap().into_data().unwrap().len(), length);
+                assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap().len(), length);
                 assert_eq!(taken(&sender, length).await, 1, "pieces of {length} bytes");
             }
         });

@@ -13,15 +13,13 @@
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use hyper::body::{Frame, SizeHint};
+use http_body_util::BodyExt;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -39,7 +37,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::app::App;
 use crate::computation::MAX_THREADS;
-use crate::connections::{Busy, Connections, Origin};
+use crate::connections::{Connections, Origin};
 use crate::event_stream::REST;
 use crate::openapi::document;
 use crate::pool::{Actor, CONNECTIONS, Connection, Pool};
@@ -280,7 +278,8 @@ where
             let (app, router, peer) = (Arc::clone(&app), router.clone(), peer.clone());
             async move {
                 let answer = serve(app, router, peer, request.map(Body::new)).await;
-                answer.map(|answer| answer.map(|body| OpenAnswer { body, _busy: busy }))
+                // A stream is an answer that is being sent for hours.
+                answer.map(|answer| answer.map(|body| with_guard(body, busy)))
             }
         });
         let serving = http1::Builder::new()
@@ -295,28 +294,13 @@ where
     place.set_task(task.abort_handle());
 }
 
-/// An answer that is being sent: a stream is one for hours.
-struct OpenAnswer {
+/// A body that holds something until it is sent, or dropped.
+fn with_guard(
     body: Body,
-    _busy: Busy,
-}
-
-impl hyper::body::Body for OpenAnswer {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+    guard: impl Send + 'static,
+) -> impl hyper::body::Body<Data = Bytes, Error = axum::Error> {
+    body.map_err(move |error| {
+        let _held = &guard;
+        error
+    })
 }

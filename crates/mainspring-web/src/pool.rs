@@ -15,13 +15,12 @@
 //!
 //! Does not ask again.
 
-use std::future::poll_fn;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use mainspring_server::protocol::{
     ErrorKind, ErrorWire, IdentifiedRequest, IdentifiedResponse, Request, Response,
 };
@@ -30,6 +29,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::lock::locked;
 use crate::problem::Problem;
 use crate::sessions::Identity;
 use crate::shares::Shares;
@@ -146,18 +146,14 @@ impl Connection {
             }
         }
     }
-}
 
-impl Connection {
     /// Waits for something while nothing is asked; `None` if the loop ends before.
     pub async fn until_end<F: Future>(&mut self, waiting: F) -> Option<F::Output> {
-        let (mut waiting, mut end) = (pin!(waiting), pin!(self.stream.fill_buf()));
-        poll_fn(|context| match waiting.as_mut().poll(context) {
-            Poll::Ready(found) => Poll::Ready(Some(found)),
+        match select(pin!(waiting), pin!(self.stream.fill_buf())).await {
+            Either::Left((found, _)) => Some(found),
             // Nothing is said that was not asked for: it is the end.
-            Poll::Pending => end.as_mut().poll(context).map(|_| None),
-        })
-        .await
+            Either::Right(_) => None,
+        }
     }
 }
 
@@ -196,10 +192,9 @@ impl Pool {
         let asking = tokio::spawn(async move {
             let _share = pool.shares.enter(owner.as_ref()).await;
             let _place = pool.free.acquire().await.map_err(|_| gone())?;
-            let taken = pool.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut connection = taken.ok_or_else(gone)?;
+            let mut connection = locked(&pool.idle).pop().ok_or_else(gone)?;
             let answer = connection.send(request).await;
-            pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            locked(&pool.idle).push(connection);
             answer
         });
         let late = || ErrorWire::new(ErrorKind::Temporary, "the server has not answered in time");

@@ -5,14 +5,11 @@
 //! Does not read a file as a whole into memory.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::FileExt;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use axum::body::Bytes;
-use hyper::body::{Body, Frame, SizeHint};
+use axum::body::Body;
+use futures_util::stream;
 
 /// How much of the end is read for the last line: more than a list shows of it.
 const TAIL_BYTES: u64 = 4 << 10;
@@ -27,7 +24,7 @@ const _: () =
     assert!(HEAD_BYTES + 4 * MAX_LINE_CHARS as u64 <= TAIL_BYTES, "a line that is shown whole is read whole");
 
 /// How much is read at once.
-const CHUNK_BYTES: u64 = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// The last line that a run wrote, as it was written, without when and which attempt.
 pub fn last_line(path: &Path) -> Option<String> {
@@ -53,16 +50,10 @@ pub fn last_line(path: &Path) -> Option<String> {
 /// # Errors
 ///
 /// When it cannot be read.
-pub fn read_at(file: &File, from: u64, count: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(count).unwrap_or(usize::MAX)];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], from + filled as u64)? {
-            0 => break,
-            read => filled += read,
-        }
-    }
-    bytes.truncate(filled);
+pub fn read_at(mut file: &File, from: u64, count: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(from))?;
+    file.take(count).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -71,7 +62,7 @@ pub fn read_at(file: &File, from: u64, count: u64) -> std::io::Result<Vec<u8>> {
 /// # Errors
 ///
 /// When it cannot be read.
-pub fn start_of_lines(file: &File, length: u64, lines: usize, max_bytes: u64) -> std::io::Result<u64> {
+pub fn start_of_lines(file: &File, length: u64, lines: usize, max_bytes: u64) -> io::Result<u64> {
     debug_assert!(0 < lines, "the last line is asked for at least");
     let from = length.saturating_sub(max_bytes);
     let bytes = read_at(file, from, length - from)?;
@@ -92,7 +83,7 @@ pub fn start_of_lines(file: &File, length: u64, lines: usize, max_bytes: u64) ->
 /// # Errors
 ///
 /// When it cannot be read.
-pub fn lines_of_attempt(file: &File, attempt: u32) -> std::io::Result<(u64, u64)> {
+pub fn lines_of_attempt(file: &File, attempt: u32) -> io::Result<(u64, u64)> {
     let mut reader = BufReader::new(file);
     let (mut at, mut found) = (0, None);
     let mut line = Vec::new();
@@ -116,46 +107,17 @@ pub fn lines_of_attempt(file: &File, attempt: u32) -> std::io::Result<(u64, u64)
     }
 }
 
-/// A part of a file as a body: read piece by piece as it is sent.
-#[derive(Debug)]
-pub struct Part {
-    file: File,
-    at: u64,
-    left: u64,
-}
-
-impl Part {
-    /// So many bytes from an offset on.
-    pub fn new(file: File, at: u64, left: u64) -> Part {
-        Part { file, at, left }
-    }
-}
-
-impl Body for Part {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        if self.left == 0 {
-            return Poll::Ready(None);
+/// The bytes of a file from an offset to another as a body: read piece by piece as it is sent.
+pub fn body_of(file: File, from: u64, to: u64) -> Body {
+    let piece = move |at: u64| {
+        let count = (to - at).min(CHUNK_BYTES as u64);
+        let bytes = read_at(&file, at, count)?;
+        if (bytes.len() as u64) < count {
+            return Err(io::Error::other("the file is shorter than it was"));
         }
-        let read = read_at(&self.file, self.at, self.left.min(CHUNK_BYTES));
-        Poll::Ready(Some(read.and_then(|bytes| {
-            if bytes.is_empty() {
-                return Err(std::io::Error::other("the file is shorter than it was"));
-            }
-            self.at += bytes.len() as u64;
-            self.left -= bytes.len() as u64;
-            Ok(Frame::data(Bytes::from(bytes)))
-        })))
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
-    }
+        Ok(bytes)
+    };
+    Body::from_stream(stream::iter((from..to).step_by(CHUNK_BYTES).map(piece)))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::call::{Call, Reply};
 use crate::event_stream::{BEAT, EventStream, MAX_STREAMS, MAX_STREAMS_OF_IDENTITY, plain};
 use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
-use crate::tail::{Part, lines_of_attempt, read_at, start_of_lines};
+use crate::tail::{body_of, lines_of_attempt, read_at, start_of_lines};
 use crate::view::{is_open, is_output_removed, output_path};
 
 /// How many lines may be asked for from the end.
@@ -121,7 +121,7 @@ pub async fn output(call: Call) -> Reply {
             }
             _ => from,
         };
-        let mut response = part(&run, Body::new(Part::new(file, start, to - start)), to - start, None);
+        let mut response = part(&run, body_of(file, start, to), to - start, None);
         response.headers_mut().insert("x-left-out", HeaderValue::from(start - from));
         return Ok(response);
     }
@@ -138,10 +138,9 @@ pub async fn output(call: Call) -> Reply {
         (None, Some(lines)) if 0 < length => {
             (start_of_lines(&file, length, lines, MAX_TAIL_BYTES).map_err(failed)?, length)
         }
-        (None, _) => return Ok(part(&run, Body::new(Part::new(file, 0, length)), length, None)),
+        (None, _) => return Ok(part(&run, body_of(file, 0, length), length, None)),
     };
-    let body = Body::new(Part::new(file, from, to - from));
-    Ok(part(&run, body, to - from, Some((from, to, length))))
+    Ok(part(&run, body_of(file, from, to), to - from, Some((from, to, length))))
 }
 
 fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> Response<Body> {
