@@ -203,7 +203,7 @@ impl App {
         // The proof first: a client that guesses keeps no client out that has a good one.
         let found = match proof {
             SignIn::Token(token) => {
-                self.who_has(&token).map_err(|why| Problem::new(Code::Unauthenticated, why))?
+                self.who_has(&token).map_err(|why| Problem::new(Code::UNAUTHENTICATED, why))?
             }
             SignIn::Code(code) => {
                 let answer = self.pool.ask(Actor::default(), Request::Redeem { code }).await;
@@ -214,10 +214,10 @@ impl App {
         };
         let Some(who) = found else {
             if !locked(&self.sessions).count_wrong_try(now) {
-                return Err(Problem::new(Code::Unauthenticated, "the code or token is not known"));
+                return Err(Problem::new(Code::UNAUTHENTICATED, "the code or token is not known"));
             }
             let mut problem = Problem::new(
-                Code::TooMany,
+                Code::TOO_MANY,
                 "too many wrong tries to sign in: check the token, or wait a minute",
             );
             problem.retry_after = Some(60);
@@ -225,7 +225,7 @@ impl App {
         };
         say(&format!("mainspring: {} signed in over HTTP\n", who.identity));
         let cookie = locked(&self.sessions).begin(who, now);
-        cookie.map_err(|error| Problem::new(Code::Failed, format!("no session can be begun: {error}")))
+        cookie.map_err(|error| Problem::new(Code::FAILED, format!("no session can be begun: {error}")))
     }
 
     /// Ends a session.

@@ -121,7 +121,7 @@ impl Bulk {
         if count <= Bulk::MAX {
             return Ok(());
         }
-        Err(Problem::new(Code::Invalid, format!("{count} are more than {} at once", Bulk::MAX)))
+        Err(Problem::new(Code::INVALID, format!("{count} are more than {} at once", Bulk::MAX)))
     }
 
     fn add(&self, owner: &Identity, count: usize, done: usize) -> u64 {
@@ -163,7 +163,7 @@ impl Bulk {
         let running = locked(&self.0).1.values().filter(is_of_owner).count();
         if MAX_RUNNING_OF_IDENTITY <= running {
             let text = "two such actions of yours go on already: wait until one is done";
-            let mut problem = Problem::new(Code::TooMany, text);
+            let mut problem = Problem::new(Code::TOO_MANY, text);
             problem.retry_after = Some(5);
             return Err(problem);
         }
@@ -203,7 +203,7 @@ mod tests {
         for _ in 0..MAX_RUNNING_OF_IDENTITY {
             assert!(bulk.begin(&mara, 1).is_ok());
         }
-        assert_eq!(bulk.begin(&mara, 1).unwrap_err().code, Code::TooMany);
+        assert_eq!(bulk.begin(&mara, 1).unwrap_err().code, Code::TOO_MANY);
         assert!(bulk.begin(&ada, 1).is_ok());
         for _ in 0..1_000 {
             bulk.finished(&mara, 1);

@@ -79,7 +79,7 @@ impl QueryParams {
     pub fn number(&self, name: &str, default: usize, max: usize) -> Result<usize, Problem> {
         debug_assert!(default <= max, "the default is a number that may be asked for");
         let Some(text) = self.get(name) else { return Ok(default) };
-        let wrong = || Problem::new(Code::Usage, format!("`{name}` must be a number from 1 to {max}"));
+        let wrong = || Problem::new(Code::USAGE, format!("`{name}` must be a number from 1 to {max}"));
         let number: usize = text.parse().map_err(|_| wrong())?;
         if (1..=max).contains(&number) { Ok(number) } else { Err(wrong()) }
     }
@@ -91,7 +91,7 @@ impl QueryParams {
     /// 400 where it is none, and where it has neither an offset nor a zone.
     pub fn time(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
         self.get(name).map(TimeText::instant).transpose().map_err(|error| {
-            Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339: {error}"))
+            Problem::new(Code::USAGE, format!("`{name}` must be a time in RFC 3339: {error}"))
         })
     }
 
@@ -121,7 +121,7 @@ impl Call {
     ///
     /// 401 where it is no user.
     pub fn who(&self) -> Result<&Principal, Problem> {
-        self.who.as_ref().ok_or_else(|| Problem::new(Code::Unauthenticated, "sign in first"))
+        self.who.as_ref().ok_or_else(|| Problem::new(Code::UNAUTHENTICATED, "sign in first"))
     }
 
     /// An answer that is a stream, for as long as the caller is signed in.
@@ -167,7 +167,7 @@ impl Call {
 ///
 /// 422 as [`Call::document`], with the field that is wrong, or the place where it is no JSON.
 pub fn document<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    let wrong = |text| Problem::new(Code::Invalid, text);
+    let wrong = |text| Problem::new(Code::INVALID, text);
     check_values(body).map_err(wrong)?;
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     let mut reader = serde_json::Deserializer::from_slice(body);
@@ -183,15 +183,15 @@ const WHOLE: &str = ".";
 fn misread(path: &str, error: &serde_json::Error) -> Problem {
     let text = error.to_string();
     if !error.is_data() {
-        return Problem::new(Code::Invalid, format!("the body is not JSON: {text}"));
+        return Problem::new(Code::INVALID, format!("the body is not JSON: {text}"));
     }
     let place = format!(" at line {} column {}", error.line(), error.column());
     let text = text.strip_suffix(&place).unwrap_or(&text);
     if path == WHOLE {
-        return Problem::new(Code::Invalid, text);
+        return Problem::new(Code::INVALID, text);
     }
     let fault = Fault { field: Some(path.to_owned().into()), ..Fault::new(Severity::Problem, text) };
-    Problem { faults: vec![fault], ..Problem::new(Code::Invalid, format!("`{path}`: {text}")) }
+    Problem { faults: vec![fault], ..Problem::new(Code::INVALID, format!("`{path}`: {text}")) }
 }
 
 /// The parameters of an address, of which only these are known.
@@ -200,7 +200,7 @@ fn misread(path: &str, error: &serde_json::Error) -> Problem {
 ///
 /// 400 for another one, and for one that stands there twice.
 pub fn parameters(uri: &Uri, known: &[&str]) -> Result<QueryParams, Problem> {
-    let wrong = |text: String| Problem::new(Code::Usage, text);
+    let wrong = |text: String| Problem::new(Code::USAGE, text);
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
         .map_err(|_| wrong("what follows the question mark cannot be read".to_owned()))?;
     let mut found = HashMap::new();
@@ -245,7 +245,7 @@ pub async fn after_row(index: usize) {
 /// 500 where a document has a key that is no text: none has.
 pub fn written(document: &impl Serialize) -> Result<Vec<u8>, Problem> {
     serde_json::to_vec(document)
-        .map_err(|error| Problem::new(Code::Failed, format!("the answer cannot be written: {error}")))
+        .map_err(|error| Problem::new(Code::FAILED, format!("the answer cannot be written: {error}")))
 }
 
 /// A document, with status 200.
@@ -355,7 +355,7 @@ mod tests {
             let found = refused.faults.first().and_then(|fault| fault.field.as_deref());
             assert_eq!(
                 (refused.code, found, refused.detail.as_str()),
-                (Code::Invalid, field, detail),
+                (Code::INVALID, field, detail),
                 "{body}"
             );
         }
@@ -379,7 +379,7 @@ mod tests {
     fn a_body_with_more_values_than_may_be_is_refused_before_one_of_them_is_made() {
         let body = format!("[{}", "1,".repeat(mainspring_server::protocol::MAX_VALUES));
         let refused = document::<Vec<u8>>(body.as_bytes()).unwrap_err();
-        assert_eq!(refused.code, Code::Invalid);
+        assert_eq!(refused.code, Code::INVALID);
         assert!(refused.detail.contains("values"), "{}", refused.detail);
         assert_eq!(
             document::<HashMap<String, String>>(b""),

@@ -132,7 +132,7 @@ pub struct Catalogue {
 
 /// What the loop answers where it answers something else.
 pub fn strange() -> Problem {
-    Problem::new(Code::Failed, "the server answers something else than was asked")
+    Problem::new(Code::FAILED, "the server answers something else than was asked")
 }
 
 /// What is asked for at the moment. If it is not ended, because the loop said no or the client went away, it
@@ -259,7 +259,7 @@ impl Catalogue {
                 Ok(Response::Job(wire)) => Some(self.known(*wire)),
                 // A one-shot job of that name.
                 Ok(_) => None,
-                Err(problem) if problem.code == Code::NotFound => None,
+                Err(problem) if problem.code == Code::NOT_FOUND => None,
                 Err(problem) => return Err(problem),
             };
             match (place, found) {
@@ -313,7 +313,7 @@ impl Catalogue {
         let jobs = self.jobs(pool).await?;
         let found = jobs.binary_search_by(|known| known.wire.name.as_str().cmp(name)).ok();
         let found = found.and_then(|index| jobs.get(index)).map(Arc::clone);
-        found.ok_or_else(|| Problem::new(Code::NotFound, format!("there is no job `{name}`")))
+        found.ok_or_else(|| Problem::new(Code::NOT_FOUND, format!("there is no job `{name}`")))
     }
 
     /// How the last runs of a job went.

@@ -51,7 +51,7 @@ impl Computations {
             let _turn = turn;
             work()
         });
-        computed.await.map_err(|_| Problem::new(Code::Failed, "the computation broke off"))
+        computed.await.map_err(|_| Problem::new(Code::FAILED, "the computation broke off"))
     }
 }
 

@@ -78,7 +78,7 @@ fn only(headers: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Res
 pub fn check_host(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let wrong = |host: &str| {
         let text = format!("this server is not `{}`: serve --public-url names other hosts", printable(host));
-        Problem::new(Code::Misdirected, text)
+        Problem::new(Code::MISDIRECTED, text)
     };
     let host = only(headers, HOST).map_err(|()| wrong(".."))?.ok_or_else(|| wrong(""))?;
     let is_ours = app.settings.has_host(host);
@@ -113,7 +113,7 @@ pub fn identify(
     headers: &HeaderMap,
     now: Moment,
 ) -> Result<(Principal, Proof), Problem> {
-    let unknown = |text: &str| Problem::new(Code::Unauthenticated, text);
+    let unknown = |text: &str| Problem::new(Code::UNAUTHENTICATED, text);
     // Before the token, because proxies hand on those of their own.
     if let Some(who) = app.who_comes_by_proxy(from, headers).map_err(|why| unknown(&why))? {
         return Ok((who, Proof::Proxy));
@@ -163,7 +163,7 @@ pub fn check_scope(app: &App, who: &Principal, needed: Scope) -> Result<(), Prob
         }
         _ => format!("this needs the scope {needed}, and {} has {}", who.identity, who.scope),
     };
-    Err(Problem::new(Code::Denied, text))
+    Err(Problem::new(Code::DENIED, text))
 }
 
 /// Whether a method only looks.
@@ -177,8 +177,8 @@ pub fn is_safe(method: &Method) -> bool {
 ///
 /// 403 where it comes from elsewhere, or nothing says where from.
 pub fn check_site(app: &App, headers: &HeaderMap, proof: Option<&Proof>) -> Result<(), Problem> {
-    let denied = |text: &str| Err(Problem::new(Code::Denied, text));
-    let twice = Problem::new(Code::Denied, "the request says twice where it comes from");
+    let denied = |text: &str| Err(Problem::new(Code::DENIED, text));
+    let twice = Problem::new(Code::DENIED, "the request says twice where it comes from");
     let site = only(headers, "sec-fetch-site").map_err(|()| twice.clone())?;
     let origin = only(headers, ORIGIN).map_err(|()| twice)?;
     let is_own = |origin| app.settings.is_own_origin(origin, only(headers, HOST).ok().flatten());
@@ -200,7 +200,7 @@ pub fn check_site(app: &App, headers: &HeaderMap, proof: Option<&Proof>) -> Resu
 ///
 /// 415 for anything but JSON.
 pub fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let wrong = || Problem::new(Code::MediaType, "the body must be application/json");
+    let wrong = || Problem::new(Code::MEDIA_TYPE, "the body must be application/json");
     let found = only(headers, CONTENT_TYPE).map_err(|()| wrong())?.ok_or_else(wrong)?;
     let kind = found.split(';').next().unwrap_or_default().trim();
     if kind.eq_ignore_ascii_case("application/json") { Ok(()) } else { Err(wrong()) }

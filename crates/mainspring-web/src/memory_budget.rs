@@ -85,10 +85,10 @@ impl MemoryBudget {
             let mut all = locked(&budget.0);
             let own = all.get(&owner).copied().unwrap_or_default();
             if MAX_IDENTITY_BYTES < own + bytes {
-                return Err(refusal(Code::TooMany, "you sent and are", MAX_IDENTITY_BYTES));
+                return Err(refusal(Code::TOO_MANY, "you sent and are", MAX_IDENTITY_BYTES));
             }
             if owner != Some(Identity::Local) && MAX_BYTES < all.values().sum::<usize>() + bytes {
-                return Err(refusal(Code::Temporary, "all clients sent and are", MAX_BYTES));
+                return Err(refusal(Code::TEMPORARY, "all clients sent and are", MAX_BYTES));
             }
             all.insert(owner.clone(), own + bytes);
         }
@@ -160,7 +160,7 @@ mod tests {
         let ada = Identity::Proxy("ada".to_owned());
         let first = take(&mara(), MAX_IDENTITY_BYTES - SHORT_BYTES - 1).unwrap();
         let last = take(&mara(), SHORT_BYTES + 1).expect("exactly at the bound there is room");
-        assert_eq!(code(take(&mara(), SHORT_BYTES + 1)), Code::TooMany);
+        assert_eq!(code(take(&mara(), SHORT_BYTES + 1)), Code::TOO_MANY);
         assert!(take(&mara(), SHORT_BYTES).is_ok(), "what is short is answered still");
         assert!(take(&ada, MAX_IDENTITY_BYTES).is_ok(), "another has all of theirs");
         assert!(
@@ -180,8 +180,8 @@ mod tests {
         let taken: Vec<BudgetShare> = (0..4)
             .map(|number| MemoryBudget::take(&budget, Some(&of(number)), MAX_IDENTITY_BYTES).unwrap())
             .collect();
-        assert_eq!(code(MemoryBudget::take(&budget, Some(&mara()), SHORT_BYTES + 1)), Code::Temporary);
-        assert_eq!(code(MemoryBudget::take(&budget, None, SHORT_BYTES + 1)), Code::Temporary);
+        assert_eq!(code(MemoryBudget::take(&budget, Some(&mara()), SHORT_BYTES + 1)), Code::TEMPORARY);
+        assert_eq!(code(MemoryBudget::take(&budget, None, SHORT_BYTES + 1)), Code::TEMPORARY);
         assert!(MemoryBudget::take(&budget, Some(&Identity::Local), MAX_IDENTITY_BYTES).is_ok());
         drop(taken);
         assert!(MemoryBudget::take(&budget, Some(&mara()), MAX_IDENTITY_BYTES).is_ok());

@@ -71,7 +71,7 @@ pub async fn text(app: &App, format: TextFormat) -> Result<String, Problem> {
         of_owner(app, &mut writer, *counted).await?;
     }
     let written = writer.text(format);
-    written.map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))
+    written.map_err(|error| Problem::new(Code::FAILED, format!("the metrics cannot be written: {error}")))
 }
 
 /// What a server tells that has the jobs.

@@ -21,67 +21,53 @@ use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What kind of trouble it is: the last part of its `type`, and its status.
+/// What kind of trouble it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "see the table below")]
-pub enum Code {
-    Usage,
-    Unauthenticated,
-    Denied,
-    NotFound,
-    Method,
-    Slow,
-    Conflict,
-    Changed,
-    Gone,
-    Precondition,
-    TooLarge,
-    MediaType,
-    Range,
-    Misdirected,
-    Invalid,
-    TooMany,
-    Failed,
-    Temporary,
+pub struct Code {
+    status: u16,
+    name: &'static str,
+    title: &'static str,
 }
 
 const _: () = {
     let mut index = 0;
     while index < Code::REFUSALS.len() {
-        let (status, ..) = Code::REFUSALS[index].parts();
-        assert!(400 <= status);
-        assert!(status < 500, "a refusal is for what the client did");
+        assert!(Code::REFUSALS[index].status < 500, "a refusal is for what the client did");
         index += 1;
     }
 };
 
+#[expect(missing_docs, reason = "each has its title beside it")]
 impl Code {
-    const fn parts(self) -> (u16, &'static str, &'static str) {
-        match self {
-            Code::Usage => (400, "usage", "The request cannot be understood"),
-            Code::Unauthenticated => (401, "unauthenticated", "Sign in first"),
-            Code::Denied => (403, "denied", "Not allowed"),
-            Code::NotFound => (404, "not_found", "Not found"),
-            Code::Method => (405, "method", "No such method here"),
-            Code::Slow => (408, "slow", "The request came too slowly"),
-            Code::Conflict => (409, "conflict", "It is not in that state"),
-            Code::Changed => (409, "changed", "It has changed meanwhile"),
-            Code::Gone => (410, "gone", "It is no longer kept"),
-            Code::Precondition => (412, "precondition", "It is another one now"),
-            Code::TooLarge => (413, "too_large", "The request is too long"),
-            Code::MediaType => (415, "media_type", "The body must be JSON"),
-            Code::Range => (416, "range", "There are no such bytes"),
-            Code::Misdirected => (421, "misdirected", "This is another host"),
-            Code::Invalid => (422, "invalid", "The content is wrong"),
-            Code::TooMany => (429, "too_many", "Too many"),
-            Code::Failed => (500, "failed", "It failed"),
-            Code::Temporary => (503, "temporary", "Not now"),
-        }
-    }
+    pub const USAGE: Code = Code::new(400, "usage", "The request cannot be understood");
+    pub const UNAUTHENTICATED: Code = Code::new(401, "unauthenticated", "Sign in first");
+    pub const DENIED: Code = Code::new(403, "denied", "Not allowed");
+    pub const NOT_FOUND: Code = Code::new(404, "not_found", "Not found");
+    pub const METHOD: Code = Code::new(405, "method", "No such method here");
+    pub const SLOW: Code = Code::new(408, "slow", "The request came too slowly");
+    pub const CONFLICT: Code = Code::new(409, "conflict", "It is not in that state");
+    pub const CHANGED: Code = Code::new(409, "changed", "It has changed meanwhile");
+    pub const GONE: Code = Code::new(410, "gone", "It is no longer kept");
+    pub const PRECONDITION: Code = Code::new(412, "precondition", "It is another one now");
+    pub const TOO_LARGE: Code = Code::new(413, "too_large", "The request is too long");
+    pub const MEDIA_TYPE: Code = Code::new(415, "media_type", "The body must be JSON");
+    pub const RANGE: Code = Code::new(416, "range", "There are no such bytes");
+    pub const MISDIRECTED: Code = Code::new(421, "misdirected", "This is another host");
+    pub const INVALID: Code = Code::new(422, "invalid", "The content is wrong");
+    pub const TOO_MANY: Code = Code::new(429, "too_many", "Too many");
+    pub const FAILED: Code = Code::new(500, "failed", "It failed");
+    pub const TEMPORARY: Code = Code::new(503, "temporary", "Not now");
+}
 
+impl Code {
     /// Those for which a request is not looked at.
     pub const REFUSALS: [Code; 6] =
-        [Code::Unauthenticated, Code::Denied, Code::Slow, Code::TooLarge, Code::Misdirected, Code::TooMany];
+        [Code::UNAUTHENTICATED, Code::DENIED, Code::SLOW, Code::TOO_LARGE, Code::MISDIRECTED, Code::TOO_MANY];
+
+    const fn new(status: u16, name: &'static str, title: &'static str) -> Code {
+        assert!(400 <= status, "it is an error");
+        Code { status, name, title }
+    }
 
     /// Whether it is one of those.
     pub fn is_refusal(self) -> bool {
@@ -90,12 +76,12 @@ impl Code {
 
     /// The last part of its `type`.
     pub fn name(self) -> &'static str {
-        self.parts().1
+        self.name
     }
 
     /// Its status.
     pub fn status(self) -> StatusCode {
-        StatusCode::from_u16(self.parts().0).expect("the table has statuses of HTTP")
+        StatusCode::from_u16(self.status).expect("the table has statuses of HTTP")
     }
 }
 
@@ -117,13 +103,13 @@ pub struct Problem {
 impl Problem {
     /// Trouble of a kind.
     pub fn new(code: Code, detail: impl Into<String>) -> Problem {
-        let retry_after = matches!(code, Code::Temporary).then_some(1);
+        let retry_after = (code == Code::TEMPORARY).then_some(1);
         Problem { code, detail: detail.into(), retry_after, allow: None, faults: Vec::new() }
     }
 
     /// The answer that says so.
     pub fn response(&self) -> Response<Body> {
-        let (status, name, title) = self.code.parts();
+        let Code { status, name, title } = self.code;
         let document = Document {
             r#type: format!("urn:mainspring:problem:{name}"),
             title,
@@ -149,13 +135,13 @@ impl Problem {
 impl From<ErrorWire> for Problem {
     fn from(error: ErrorWire) -> Problem {
         let code = match error.kind {
-            ErrorKind::Usage => Code::Usage,
-            ErrorKind::NotFound => Code::NotFound,
-            ErrorKind::Conflict => Code::Conflict,
-            ErrorKind::Invalid => Code::Invalid,
-            ErrorKind::Denied => Code::Denied,
-            ErrorKind::Temporary => Code::Temporary,
-            ErrorKind::Failed => Code::Failed,
+            ErrorKind::Usage => Code::USAGE,
+            ErrorKind::NotFound => Code::NOT_FOUND,
+            ErrorKind::Conflict => Code::CONFLICT,
+            ErrorKind::Invalid => Code::INVALID,
+            ErrorKind::Denied => Code::DENIED,
+            ErrorKind::Temporary => Code::TEMPORARY,
+            ErrorKind::Failed => Code::FAILED,
         };
         Problem::new(code, error.message)
     }
@@ -213,7 +199,7 @@ mod tests {
     fn trouble_of_the_server_keeps_its_sentence() {
         let problem = Problem::from(ErrorWire::new(ErrorKind::NotFound, "there is no job `x`"));
         assert_eq!((problem.code.status().as_u16(), problem.detail.as_str()), (404, "there is no job `x`"));
-        let response = Problem::new(Code::Temporary, "not now").response();
+        let response = Problem::new(Code::TEMPORARY, "not now").response();
         assert_eq!(response.status(), 503);
         assert_eq!(response.headers()[RETRY_AFTER], "1");
         assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");

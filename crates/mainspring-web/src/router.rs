@@ -70,13 +70,13 @@ pub fn router(app: &Arc<App>) -> Router {
     for (path, methods) in by_path {
         router = router.route(path, methods.fallback(move || no_method(path)));
     }
-    router.fallback(async || Problem::new(Code::NotFound, "there is nothing here").response())
+    router.fallback(async || Problem::new(Code::NOT_FOUND, "there is nothing here").response())
 }
 
 async fn no_method(path: &'static str) -> Response<Body> {
     let routes = ROUTES.iter().filter(|route| route.path == path);
     let allowed: Vec<&str> = routes.map(|route| route.method.as_str()).collect();
-    let mut problem = Problem::new(Code::Method, format!("only {} can be asked here", allowed.join(", ")));
+    let mut problem = Problem::new(Code::METHOD, format!("only {} can be asked here", allowed.join(", ")));
     problem.allow = Some(allowed.join(", "));
     problem.response()
 }
@@ -231,11 +231,11 @@ async fn checked(
 fn too_many_connections(who: &Principal) -> Problem {
     let name = &who.identity;
     let text = format!("{name} has {MAX_OF_IDENTITY} connections that are busy, and one may have no more");
-    Problem { retry_after: Some(1), ..Problem::new(Code::TooMany, text) }
+    Problem { retry_after: Some(1), ..Problem::new(Code::TOO_MANY, text) }
 }
 
 fn too_large(bytes_max: usize) -> Problem {
-    Problem::new(Code::TooLarge, format!("the body may have at most {bytes_max} bytes"))
+    Problem::new(Code::TOO_LARGE, format!("the body may have at most {bytes_max} bytes"))
 }
 
 /// How long the body may become: as long as its request says, or as its route takes.
@@ -248,6 +248,6 @@ fn announced(body: &Body, route: &Route) -> Result<usize, Problem> {
 
 async fn read_body(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
     let read = timeout(BODY_PATIENCE, to_bytes(body, bytes_max)).await;
-    let slow = |_| Problem::new(Code::Slow, "the body did not come in time");
+    let slow = |_| Problem::new(Code::SLOW, "the body did not come in time");
     read.map_err(slow)?.map_err(|_| too_large(bytes_max))
 }

@@ -177,7 +177,7 @@ mod tests {
                 waiting.push(prepared(&budget, Some(&mara), &wanted, long()).await.unwrap());
             }
             let refused = prepared(&budget, Some(&mara), &wanted, long()).await.unwrap_err();
-            assert_eq!((refused.code, refused.retry_after.is_some()), (Code::TooMany, true));
+            assert_eq!((refused.code, refused.retry_after.is_some()), (Code::TOO_MANY, true));
             assert!(prepared(&budget, Some(&mara), &wanted, refused.response()).await.is_ok());
             assert!(prepared(&budget, Some(&ada), &wanted, long()).await.is_ok());
             let shared = Response::new(Body::from("x".repeat(MAX_IDENTITY_BYTES / 4)));

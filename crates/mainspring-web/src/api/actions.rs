@@ -96,14 +96,14 @@ impl Call {
     /// The idempotency key in the header, if there is one.
     pub(super) fn idempotency_key(&self) -> Result<Option<String>, Problem> {
         let key = self.headers.get(KEY).map(|value| value.to_str().map(str::to_owned)).transpose();
-        key.map_err(|_| Problem::new(Code::Usage, "the key must be plain text"))
+        key.map_err(|_| Problem::new(Code::USAGE, "the key must be plain text"))
     }
 
     /// Refuses an idempotency key, where the same again would be done again.
     pub(super) fn refuse_key(&self) -> Result<(), Problem> {
         let text = "Idempotency-Key is for one run or submission: an item of once/batch has its own `key`, and \
                     `expected` is for actions and backfills";
-        self.idempotency_key()?.map_or(Ok(()), |_| Err(Problem::new(Code::Usage, text)))
+        self.idempotency_key()?.map_or(Ok(()), |_| Err(Problem::new(Code::USAGE, text)))
     }
 
     /// What somebody says about what they do.
@@ -154,7 +154,7 @@ pub async fn run(call: Call) -> Reply {
         app.click(&who.identity, (&job, &at), &run, now);
         Ok((StatusCode::ACCEPTED, run))
     });
-    let broke_off = |_| Problem::new(Code::Failed, "the request broke off");
+    let broke_off = |_| Problem::new(Code::FAILED, "the request broke off");
     let (status, run) = asking.await.map_err(broke_off)??;
     started(&call, status, &run)
 }
@@ -175,7 +175,7 @@ pub(super) fn moment_of(
     span: Option<&str>,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, Problem> {
-    let wrong = |text: &str| Problem::new(Code::Invalid, text);
+    let wrong = |text: &str| Problem::new(Code::INVALID, text);
     Ok(match (at, span) {
         (Some(at), None) => Some(
             TimeText::instant(at)
@@ -195,7 +195,7 @@ pub(super) fn moment_of(
 pub(super) fn check_due(due: Option<Timestamp>, now: Timestamp) -> Result<(), Problem> {
     if due.is_some_and(|due| MAX_CLICK_SECONDS < now.as_second() - due.as_second()) {
         return Err(Problem::new(
-            Code::Invalid,
+            Code::INVALID,
             "the time has passed by more than a minute: leave it out to run now",
         ));
     }
@@ -223,7 +223,7 @@ pub(super) async fn ask_for_run(
         Response::Planned { run } => Ok(RequestedRun { run, due, earlier: None }),
         Response::Duplicate { name, due, state, .. } => match name.and_then(|name| name.parse().ok()) {
             Some(run) => Ok(RequestedRun { run, due, earlier: Some(state) }),
-            None => Err(Problem::new(Code::Conflict, "the name or the key is that of other work")),
+            None => Err(Problem::new(Code::CONFLICT, "the name or the key is that of other work")),
         },
         _ => Err(strange()),
     }
@@ -298,7 +298,7 @@ pub async fn backfill(call: Call) -> Reply {
         return ok(&BackfillPreview { count, times });
     }
     if body.expected.is_some_and(|expected| expected != count) {
-        return Err(Problem::new(Code::Changed, format!("it is {count} now")));
+        return Err(Problem::new(Code::CHANGED, format!("it is {count} now")));
     }
     let answered = call.app.change(call.who()?, None, request(false)).await?;
     let Response::Backfilled { count, .. } = answered else { return Err(strange()) };
@@ -313,7 +313,7 @@ async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) 
     let found = runs::found(&call).await?;
     if (code == "cancel") != is_open(&found.run) || (code != "cancel" && found.run.state != RunState::Dead) {
         let text = format!("the run is {}", found.run.state.to_string().replace('_', " "));
-        return Err(Problem::new(Code::Conflict, text));
+        return Err(Problem::new(Code::CONFLICT, text));
     }
     let run = found.run.run.to_string();
     call.app.change(call.who()?, note, request(run.clone())).await?;
@@ -358,15 +358,15 @@ pub async fn many(call: Call) -> Reply {
     check_note(body.note.as_deref())?;
     check_until(body.until.as_deref(), call.now.wall)?;
     if body.until.is_some() && body.r#do != Deed::Pause {
-        return Err(Problem::new(Code::Invalid, "`until` is for a pause"));
+        return Err(Problem::new(Code::INVALID, "`until` is for a pause"));
     }
     if body.r#do.is_for_jobs() != (body.of == BulkKind::Jobs) {
-        return Err(Problem::new(Code::Invalid, "that cannot be done to them"));
+        return Err(Problem::new(Code::INVALID, "that cannot be done to them"));
     }
     let mut ids = match (body.ids, body.filter) {
         (Some(ids), None) => ids,
         (None, Some(filter)) => chosen(&call, body.of, &filter).await?,
-        _ => return Err(Problem::new(Code::Invalid, "expected `ids` or `filter`")),
+        _ => return Err(Problem::new(Code::INVALID, "expected `ids` or `filter`")),
     };
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(id.clone()));
@@ -375,7 +375,7 @@ pub async fn many(call: Call) -> Reply {
         return ok(&ActionPreview { count: ids.len(), examples: &ids[..ids.len().min(10)] });
     }
     if body.expected.is_some_and(|expected| expected != ids.len()) {
-        return Err(Problem::new(Code::Changed, format!("it is {} now", ids.len())));
+        return Err(Problem::new(Code::CHANGED, format!("it is {} now", ids.len())));
     }
     let count = ids.len();
     let id = call.app.bulk.begin(&call.who()?.identity, count)?;
@@ -401,7 +401,7 @@ async fn chosen(call: &Call, of: BulkKind, filter: &HashMap<String, String>) -> 
         filter.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
     let uri: Uri = format!("/?{}", query.join("&"))
         .parse()
-        .map_err(|_| Problem::new(Code::Invalid, "the filter cannot be read"))?;
+        .map_err(|_| Problem::new(Code::INVALID, "the filter cannot be read"))?;
     match of {
         BulkKind::Jobs => {
             let params = parameters(&uri, &jobs::FILTERS)?;
@@ -413,7 +413,7 @@ async fn chosen(call: &Call, of: BulkKind, filter: &HashMap<String, String>) -> 
             let found = runs::page(&call.app, &params, None, Bulk::MAX, MAX_LOOKED_AT).await?;
             if found.next.is_some() {
                 let text = "more match than can be looked through at once: choose a job or a shorter time";
-                return Err(Problem::new(Code::Invalid, text));
+                return Err(Problem::new(Code::INVALID, text));
             }
             Ok(found.runs.iter().map(|run| run.run.to_string()).collect())
         }
@@ -435,5 +435,5 @@ fn encoded(text: &str) -> String {
 /// 404 if it is not known any more.
 pub async fn progress(call: Call) -> Reply {
     let found = call.app.bulk.state(call.parameter("id"));
-    ok(&found.ok_or_else(|| Problem::new(Code::NotFound, "that is not known any more"))?)
+    ok(&found.ok_or_else(|| Problem::new(Code::NOT_FOUND, "that is not known any more"))?)
 }

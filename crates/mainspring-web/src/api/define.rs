@@ -60,7 +60,7 @@ impl DefineParams {
         match (self.toml, name, self.job) {
             (Some(toml), None, None) => Ok(toml),
             (None, Some(name), Some(job)) => table_text(&name, &job),
-            _ => Err(Problem::new(Code::Invalid, "expected `toml`, or `name` and `job`")),
+            _ => Err(Problem::new(Code::INVALID, "expected `toml`, or `name` and `job`")),
         }
     }
 }
@@ -155,7 +155,7 @@ async fn shown(call: &Call, name: &str) -> Result<JobWire, Problem> {
     match call.app.pool.look(Request::Show { job: name.to_owned() }).await? {
         Answer::Job(wire) => Ok(*wire),
         // A one-shot job of that name.
-        _ => Err(Problem::new(Code::NotFound, format!("there is no job `{name}`"))),
+        _ => Err(Problem::new(Code::NOT_FOUND, format!("there is no job `{name}`"))),
     }
 }
 
@@ -172,7 +172,7 @@ async fn check_match(call: &Call, name: &str) -> Result<(), Problem> {
     }
     let found = match shown(call, name).await {
         Ok(shown) => tag(&call.app.catalogue.known(shown)),
-        Err(problem) if problem.code == Code::NotFound => String::new(),
+        Err(problem) if problem.code == Code::NOT_FOUND => String::new(),
         Err(problem) => return Err(problem),
     };
     let has = |tags: &str| {
@@ -181,7 +181,7 @@ async fn check_match(call: &Call, name: &str) -> Result<(), Problem> {
     if wanted.is_none_or(has) && !unwanted.is_some_and(has) {
         return Ok(());
     }
-    Err(Problem::new(Code::Precondition, format!("`{name}` is another one now: look at it again")))
+    Err(Problem::new(Code::PRECONDITION, format!("`{name}` is another one now: look at it again")))
 }
 
 /// The one job in a body: its definition for the loop, and its name. `name` is the one in the address, if it
@@ -198,7 +198,7 @@ async fn one_job(call: &Call, name: Option<String>) -> Result<(String, String), 
         }
         match &read.jobs[..] {
             [one] => Ok((toml, one.job.name.to_string())),
-            jobs => Err(Problem::new(Code::Invalid, format!("expected one job, found {}", jobs.len()))),
+            jobs => Err(Problem::new(Code::INVALID, format!("expected one job, found {}", jobs.len()))),
         }
     };
     call.app.computations.run(&call.who()?.identity, read).await?
@@ -218,7 +218,7 @@ fn table_text(name: &str, job: &Map<String, Value>) -> Result<String, Problem> {
 fn toml_value(key: &str, value: &Value) -> Result<String, Problem> {
     Ok(match value {
         Value::Null => {
-            return Err(Problem::new(Code::Invalid, format!("`{key}` is null: leave it out")));
+            return Err(Problem::new(Code::INVALID, format!("`{key}` is null: leave it out")));
         }
         Value::Array(items) => {
             let items: Vec<String> =
@@ -259,7 +259,7 @@ pub async fn replace(call: Call) -> Reply {
     let (toml, name) = one_job(&call, Some(call.parameter("job").to_owned())).await?;
     if name != call.parameter("job") {
         let text = format!("the definition is of `{name}`, and the address of `{}`", call.parameter("job"));
-        return Err(Problem::new(Code::Invalid, text));
+        return Err(Problem::new(Code::INVALID, text));
     }
     let one = call.app.defining.lock().await;
     check_match(&call, &name).await?;
@@ -280,7 +280,7 @@ pub async fn remove(call: Call) -> Reply {
     let drop_history = match params.get("history") {
         None | Some("keep") => false,
         Some("drop") => true,
-        Some(_) => return Err(Problem::new(Code::Usage, "`history` must be keep or drop")),
+        Some(_) => return Err(Problem::new(Code::USAGE, "`history` must be keep or drop")),
     };
     let name = call.parameter("job").to_owned();
     let _one = call.app.defining.lock().await;

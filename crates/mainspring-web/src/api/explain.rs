@@ -98,7 +98,7 @@ struct Day {
 }
 
 fn wrong(text: impl Into<String>) -> Problem {
-    Problem::new(Code::Invalid, text)
+    Problem::new(Code::INVALID, text)
 }
 
 /// What an expression means.

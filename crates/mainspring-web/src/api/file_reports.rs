@@ -105,7 +105,7 @@ impl Faults {
             0 => String::new(),
             left_out => format!(", {left_out} more than are told"),
         };
-        Problem { faults: self.items, ..Problem::new(Code::Invalid, format!("{text}{rest}")) }
+        Problem { faults: self.items, ..Problem::new(Code::INVALID, format!("{text}{rest}")) }
     }
 }
 

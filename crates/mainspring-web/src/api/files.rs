@@ -113,7 +113,7 @@ pub(super) fn loaded(
     before: &[Arc<CachedJob>],
 ) -> Result<Vec<LoadedFile>, Problem> {
     if MAX_APPLIED_FILES < files.len() {
-        return Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")));
+        return Err(Problem::new(Code::INVALID, format!("at most {MAX_APPLIED_FILES} files at once")));
     }
     let mut budget = Budget::default();
     let read = |SentFile { path, text }| {

@@ -147,7 +147,7 @@ async fn sort(app: &App, found: &mut [Arc<CachedJob>], sort: &str) -> Result<usi
         _ => {
             let text =
                 "`sort` is name, state, next, last, median or p95, with - before it the other way round";
-            return Err(Problem::new(Code::Usage, text));
+            return Err(Problem::new(Code::USAGE, text));
         }
     }
     let never = || "~".to_owned();
@@ -284,7 +284,7 @@ pub async fn stats(call: Call) -> Reply {
         Some("7d") => 7,
         None | Some("30d") => 30,
         Some("90d") => 90,
-        Some(_) => return Err(Problem::new(Code::Usage, "`window` is 7d, 30d or 90d")),
+        Some(_) => return Err(Problem::new(Code::USAGE, "`window` is 7d, 30d or 90d")),
     };
     let (known, recent) = known(&call).await?;
     let zone = zone_of(&call.app, Some(&known));

@@ -73,11 +73,11 @@ fn open(call: &Call, run: &RunWire) -> Result<Option<File>, Problem> {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             if !is_open(run) && is_output_removed(&call.app, run) {
-                return Err(Problem::new(Code::Gone, REMOVED));
+                return Err(Problem::new(Code::GONE, REMOVED));
             }
             Ok(None)
         }
-        Err(error) => Err(Problem::new(Code::Failed, format!("the output cannot be read: {error}"))),
+        Err(error) => Err(Problem::new(Code::FAILED, format!("the output cannot be read: {error}"))),
     }
 }
 
@@ -107,7 +107,7 @@ pub async fn output(call: Call) -> Reply {
     let attempt = attempt.and_then(|attempt| u32::try_from(attempt).ok());
     let run = found(&call).await?.run;
     let failed =
-        |error: std::io::Error| Problem::new(Code::Failed, format!("the output cannot be read: {error}"));
+        |error: std::io::Error| Problem::new(Code::FAILED, format!("the output cannot be read: {error}"));
     let Some(file) = open(&call, &run)? else { return Ok(part(&run, Body::empty(), 0, None)) };
     let length = file.metadata().map_err(failed)?.len();
     if let Some(attempt) = attempt {
@@ -130,7 +130,7 @@ pub async fn output(call: Call) -> Reply {
     let (from, to) = match (wanted, tail) {
         (Some(Ok(wanted)), _) => wanted,
         (Some(Err(())), _) => {
-            let mut response = Problem::new(Code::Range, format!("there are {length} bytes")).response();
+            let mut response = Problem::new(Code::RANGE, format!("there are {length} bytes")).response();
             let value = HeaderValue::from_str(&format!("bytes */{length}"));
             response.headers_mut().extend(value.ok().map(|value| (CONTENT_RANGE, value)));
             return Ok(response);
@@ -174,7 +174,7 @@ pub async fn follow(call: Call) -> Reply {
         .or(params.get("after"))
         .unwrap_or("0")
         .parse()
-        .map_err(|_| Problem::new(Code::Usage, "`after` must be a number"))?;
+        .map_err(|_| Problem::new(Code::USAGE, "`after` must be a number"))?;
     let run = found(&call).await?.run;
     open(&call, &run)?;
     let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
@@ -193,7 +193,7 @@ pub fn too_many_streams() -> Problem {
         "there are {MAX_STREAMS_OF_IDENTITY} streams of yours, or {MAX_STREAMS} of all, and there may be no \
          more: close a page, or end a command that follows or waits"
     );
-    let mut problem = Problem::new(Code::TooMany, text);
+    let mut problem = Problem::new(Code::TOO_MANY, text);
     problem.retry_after = Some(15);
     problem
 }

@@ -45,7 +45,7 @@ pub async fn index(call: Call) -> Reply {
 pub async fn asset(call: Call) -> Reply {
     let assets = &call.app.assets;
     let found = assets.find(call.parameter("name")).filter(|_| call.parameter("hash") == assets.hash);
-    let found = found.ok_or_else(|| Problem::new(Code::NotFound, "there is nothing here"))?;
+    let found = found.ok_or_else(|| Problem::new(Code::NOT_FOUND, "there is nothing here"))?;
     let mut response = shared(found.media_type, found.bytes.clone());
     let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
     response.headers_mut().insert(CACHE_CONTROL, forever);
@@ -70,7 +70,7 @@ pub async fn readyz(call: Call) -> Reply {
     let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
         return Err(strange());
     };
-    let not_ready = |text: &str| Err(Problem::new(Code::Temporary, text));
+    let not_ready = |text: &str| Err(Problem::new(Code::TEMPORARY, text));
     if status.state != "running" {
         return not_ready("the server is stopping");
     }
@@ -134,7 +134,7 @@ pub(crate) fn proof(body: &[u8]) -> Result<SignIn, Problem> {
     match document::<SignInWire>(body)? {
         SignInWire { token: Some(token), code: None } => Ok(SignIn::Token(token)),
         SignInWire { token: None, code: Some(code) } => Ok(SignIn::Code(code)),
-        _ => Err(Problem::new(Code::Invalid, "expected a token or a code")),
+        _ => Err(Problem::new(Code::INVALID, "expected a token or a code")),
     }
 }
 

@@ -159,7 +159,7 @@ pub async fn show(call: Call) -> Reply {
     let id = call.parameter("id").to_owned();
     match call.app.pool.look(Request::Show { job: id.clone() }).await? {
         Response::Once(wire) => ok(&Once::new(&call, wire)),
-        _ => Err(Problem::new(Code::NotFound, format!("no one-shot job `{id}` waits"))),
+        _ => Err(Problem::new(Code::NOT_FOUND, format!("no one-shot job `{id}` waits"))),
     }
 }
 
@@ -170,7 +170,7 @@ async fn submit(
     params: OnceParams,
     key: Option<String>,
 ) -> Result<(StatusCode, Submission), Problem> {
-    let wrong = |text: &str| Problem::new(Code::Invalid, text);
+    let wrong = |text: &str| Problem::new(Code::INVALID, text);
     let due = moment_of(params.at.as_deref(), params.r#in.as_deref(), call.now.wall)?;
     let key = params.key.or(key);
     match (params.job, params.work) {
@@ -215,7 +215,7 @@ async fn due_of(call: &Call, run: &RunKey, earlier: &Option<Option<String>>) -> 
 }
 
 fn no_work() -> Problem {
-    Problem::new(Code::Invalid, "expected `job` or `work`")
+    Problem::new(Code::INVALID, "expected `job` or `work`")
 }
 
 /// Reads a submission as far as it says what is done.
@@ -290,7 +290,7 @@ fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
     let (process, webhook) = match (work.process, work.webhook) {
         (Some(process), None) => (process, None),
         (None, Some(webhook)) => (ProcessBody::default(), Some(webhook)),
-        _ => return Err(Problem::new(Code::Invalid, "expected `work.process` or `work.webhook`")),
+        _ => return Err(Problem::new(Code::INVALID, "expected `work.process` or `work.webhook`")),
     };
     Ok(WorkWire { process, webhook, handler: None, policies })
 }
@@ -334,7 +334,7 @@ pub async fn create_many(call: Call) -> Reply {
 pub async fn withdraw(call: Call) -> Reply {
     let id = call.parameter("id").to_owned();
     let Response::Once(_) = call.app.pool.look(Request::Show { job: id.clone() }).await? else {
-        return Err(Problem::new(Code::NotFound, format!("no one-shot job `{id}` waits")));
+        return Err(Problem::new(Code::NOT_FOUND, format!("no one-shot job `{id}` waits")));
     };
     call.app.change(call.who()?, None, Request::Cancel { of: id.clone() }).await?;
     Ok(nothing())

@@ -207,7 +207,7 @@ pub async fn last_pause(app: &App, target: &str) -> Result<Option<AuditWire>, Pr
 pub async fn audit(call: Call) -> Reply {
     let params = &call.params;
     let limit = params.number("limit", 100, MAX_ENTRIES)?;
-    let wrong = |name: &str, what: &str| Problem::new(Code::Usage, format!("`{name}` must be {what}"));
+    let wrong = |name: &str, what: &str| Problem::new(Code::USAGE, format!("`{name}` must be {what}"));
     params.time("since")?;
     let after = params.get("after").map(str::parse::<u64>).transpose();
     let mut before = after.map_err(|_| wrong("after", "`next` of the page before"))?;

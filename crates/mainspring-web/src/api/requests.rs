@@ -63,7 +63,7 @@ pub fn scope_of(request: &Request) -> Option<Scope> {
 /// says.
 pub async fn answer(call: Call) -> Reply {
     let IdentifiedRequest { id, request, actor: _, comment } = call.read(parse).await?;
-    let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
+    let here = || Problem::new(Code::DENIED, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
     check_scope(&call.app, call.who()?, scope)?;
     match request {
@@ -104,7 +104,7 @@ fn lines(response: &Response, id: u64) -> Reply {
 /// A place among the streams, and a connection of its own to the loop.
 fn place(call: &Call) -> Result<(StreamSlot, Connection), Problem> {
     let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
-    let gone = |_| Problem::new(Code::Temporary, "the server is stopping");
+    let gone = |_| Problem::new(Code::TEMPORARY, "the server is stopping");
     let stream = connect(&call.app.data.socket()).map_err(gone)?;
     Ok((slot, Connection::new(stream).map_err(gone)?))
 }

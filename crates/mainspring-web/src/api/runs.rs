@@ -56,7 +56,7 @@ fn questions(params: &QueryParams, after: Option<&str>) -> Result<Vec<HistoryWir
     let is_by_end = match params.get("order") {
         None | Some("ended") => true,
         Some("nominal") => false,
-        Some(_) => return Err(Problem::new(Code::Usage, "`order` is ended or nominal")),
+        Some(_) => return Err(Problem::new(Code::USAGE, "`order` is ended or nominal")),
     };
     // The place of a run that has ended begins with when it did.
     let is_behind_open = after.is_some_and(|after| after.contains('|'));

@@ -133,7 +133,7 @@ pub async fn upcoming(call: Call) -> Reply {
     let day_after = || from.saturating_add(SignedDuration::from_hours(24)).unwrap_or(from);
     let to = params.time("to")?.unwrap_or_else(day_after);
     if to <= from || MAX_SPAN < to.duration_since(from) {
-        return Err(Problem::new(Code::Usage, "`to` must lie after `from`, and at most eight days after it"));
+        return Err(Problem::new(Code::USAGE, "`to` must lie after `from`, and at most eight days after it"));
     }
     let app = Arc::clone(&call.app);
     let jobs = app.catalogue.jobs(&app.pool).await?;

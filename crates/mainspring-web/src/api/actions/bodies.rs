@@ -110,7 +110,7 @@ pub(super) fn check_note(note: Option<&str>) -> Result<(), Problem> {
         return Ok(());
     }
     let text = format!("`note` has at most {MAX_NOTE_BYTES} bytes, and no control characters");
-    Err(Problem::new(Code::Invalid, text))
+    Err(Problem::new(Code::INVALID, text))
 }
 
 pub(super) fn check_until(until: Option<&str>, now: Timestamp) -> Result<(), Problem> {
@@ -118,5 +118,5 @@ pub(super) fn check_until(until: Option<&str>, now: Timestamp) -> Result<(), Pro
     if until.is_none_or(is_good) {
         return Ok(());
     }
-    Err(Problem::new(Code::Invalid, "`until` must be a time in RFC 3339 after now"))
+    Err(Problem::new(Code::INVALID, "`until` must be a time in RFC 3339 after now"))
 }
