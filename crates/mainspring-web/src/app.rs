@@ -216,12 +216,8 @@ impl App {
             if !locked(&self.sessions).count_wrong_try(now) {
                 return Err(Problem::new(Code::UNAUTHENTICATED, "the code or token is not known"));
             }
-            let mut problem = Problem::new(
-                Code::TOO_MANY,
-                "too many wrong tries to sign in: check the token, or wait a minute",
-            );
-            problem.retry_after = Some(60);
-            return Err(problem);
+            let text = "too many wrong tries to sign in: check the token, or wait a minute";
+            return Err(Problem::new(Code::TOO_MANY, text).again_after(60));
         };
         say(&format!("mainspring: {} signed in over HTTP\n", who.identity));
         let cookie = locked(&self.sessions).begin(who, now);

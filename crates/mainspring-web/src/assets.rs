@@ -21,7 +21,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use crate::tokens::HASH_CHARS;
+use crate::tokens::{HASH_CHARS, hexadecimal};
 
 /// How many digits of the hash are in the addresses: enough to tell versions of one page apart.
 const HASH_DIGITS: usize = 12;
@@ -84,7 +84,7 @@ impl Assets {
             digest.update(&file.bytes);
             digest.update([0]);
         }
-        let mut hash: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut hash = hexadecimal(&digest.finalize());
         hash.truncate(HASH_DIGITS);
         let text_of = |name: &str| {
             let found = files.iter().find(|file| file.name == name).map(|file| file.bytes.clone());

@@ -163,9 +163,7 @@ impl Bulk {
         let running = locked(&self.0).1.values().filter(is_of_owner).count();
         if MAX_RUNNING_OF_IDENTITY <= running {
             let text = "two such actions of yours go on already: wait until one is done";
-            let mut problem = Problem::new(Code::TOO_MANY, text);
-            problem.retry_after = Some(5);
-            return Err(problem);
+            return Err(Problem::new(Code::TOO_MANY, text).again_after(5));
         }
         Ok(self.add(owner, count, 0))
     }

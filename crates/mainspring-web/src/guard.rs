@@ -24,6 +24,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use mainspring_exec::clock::Moment;
 
 use crate::app::App;
+use crate::header::only;
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
 use crate::sessions::Principal;
@@ -60,16 +61,6 @@ pub fn add_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// The only value of a header; `None` if there is none.
-fn only(headers: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Result<Option<&str>, ()> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
-        _ => Err(()),
-    }
-}
-
 /// Whether a request is meant for us: its host, and the one in its address if it has one.
 ///
 /// # Errors
@@ -80,7 +71,7 @@ pub fn check_host(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<(), Probl
         let text = format!("this server is not `{}`: serve --public-url names other hosts", printable(host));
         Problem::new(Code::MISDIRECTED, text)
     };
-    let host = only(headers, HOST).map_err(|()| wrong(".."))?.ok_or_else(|| wrong(""))?;
+    let host = only(headers, HOST).map_err(|_| wrong(".."))?.ok_or_else(|| wrong(""))?;
     let is_ours = app.settings.has_host(host);
     let is_same = uri.authority().is_none_or(|authority| authority.as_str() == host);
     if is_ours && is_same { Ok(()) } else { Err(wrong(host)) }
@@ -118,7 +109,7 @@ pub fn identify(
     if let Some(who) = app.who_comes_by_proxy(from, headers).map_err(|why| unknown(&why))? {
         return Ok((who, Proof::Proxy));
     }
-    if let Some(value) = only(headers, AUTHORIZATION).map_err(|()| unknown("there are two tokens"))? {
+    if let Some(value) = only(headers, AUTHORIZATION).map_err(|_| unknown("there are two tokens"))? {
         let (kind, token) = value.split_once(' ').unwrap_or((value, ""));
         if !kind.eq_ignore_ascii_case("bearer") {
             return Err(unknown("only tokens are known: Authorization: Bearer TOKEN"));
@@ -179,8 +170,8 @@ pub fn is_safe(method: &Method) -> bool {
 pub fn check_site(app: &App, headers: &HeaderMap, proof: Option<&Proof>) -> Result<(), Problem> {
     let denied = |text: &str| Err(Problem::new(Code::DENIED, text));
     let twice = Problem::new(Code::DENIED, "the request says twice where it comes from");
-    let site = only(headers, "sec-fetch-site").map_err(|()| twice.clone())?;
-    let origin = only(headers, ORIGIN).map_err(|()| twice)?;
+    let site = only(headers, "sec-fetch-site").map_err(|_| twice.clone())?;
+    let origin = only(headers, ORIGIN).map_err(|_| twice)?;
     let is_own = |origin| app.settings.is_own_origin(origin, only(headers, HOST).ok().flatten());
     match (site, origin) {
         (Some("same-origin"), _) => Ok(()),
@@ -201,7 +192,7 @@ pub fn check_site(app: &App, headers: &HeaderMap, proof: Option<&Proof>) -> Resu
 /// 415 for anything but JSON.
 pub fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     let wrong = || Problem::new(Code::MEDIA_TYPE, "the body must be application/json");
-    let found = only(headers, CONTENT_TYPE).map_err(|()| wrong())?.ok_or_else(wrong)?;
+    let found = only(headers, CONTENT_TYPE).map_err(|_| wrong())?.ok_or_else(wrong)?;
     let kind = found.split(';').next().unwrap_or_default().trim();
     if kind.eq_ignore_ascii_case("application/json") { Ok(()) } else { Err(wrong()) }
 }

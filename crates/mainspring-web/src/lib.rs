@@ -25,6 +25,7 @@ pub mod computation;
 pub mod connections;
 pub mod event_stream;
 pub mod guard;
+pub mod header;
 pub mod job_schedule;
 pub mod listen;
 pub mod lock;

@@ -116,7 +116,7 @@ fn refusal(code: Code, who: &str, most: usize) -> Problem {
     let text = format!(
         "what {who} sent is more than {most} MiB with this: read the answers that wait, and ask again"
     );
-    Problem { retry_after: Some(RETRY_SECONDS), ..Problem::new(code, text) }
+    Problem::new(code, text).again_after(RETRY_SECONDS)
 }
 
 impl BudgetShare {

@@ -44,16 +44,21 @@ impl Private {
         if !is_private {
             return none();
         }
-        let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
-        let mut parts = uri.clone().into_parts();
-        parts.path_and_query = PathAndQuery::try_from(format!("/{rest}{query}")).ok();
-        Uri::from_parts(parts).map_or_else(|_| none(), |rest| (Private(format!("{part}/")), rest))
+        with_path(uri, rest).map_or_else(none, |rest| (Private(format!("{part}/")), rest))
     }
 
     /// As it stands behind the base.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// An address with another path, which is given without its first slash.
+pub fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
+    let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = PathAndQuery::try_from(format!("/{path}{query}")).ok();
+    Uri::from_parts(parts).ok()
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::header::set;
+
 /// What kind of trouble it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
@@ -107,6 +109,12 @@ impl Problem {
         Problem { code, detail: detail.into(), retry_after, allow: None, faults: Vec::new() }
     }
 
+    /// The same, which may be tried again in so many seconds.
+    #[must_use]
+    pub fn again_after(self, seconds: u32) -> Problem {
+        Problem { retry_after: Some(seconds), ..self }
+    }
+
     /// The answer that says so.
     pub fn response(&self) -> Response<Body> {
         let Code { status, name, title } = self.code;
@@ -125,8 +133,8 @@ impl Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if let Some(allow) = self.allow.as_ref().and_then(|allow| HeaderValue::from_str(allow).ok()) {
-            headers.insert(ALLOW, allow);
+        if let Some(allow) = &self.allow {
+            set(headers, ALLOW, allow);
         }
         response
     }

@@ -23,6 +23,7 @@ use std::path::Path;
 
 use axum::http::{HeaderMap, HeaderName};
 
+use crate::header::only;
 use crate::scope::Scope;
 use crate::sessions::{Identity, Principal};
 use crate::tokens::{hash, private_text};
@@ -110,32 +111,26 @@ impl ProxyUsers {
     ///
     /// What is wrong with what the proxy says.
     pub fn find(&self, headers: &HeaderMap) -> Result<Option<Principal>, String> {
-        let Some(secret) = only(headers, SECRET_HEADER)? else { return Ok(None) };
+        let Some(secret) = text(headers, SECRET_HEADER)? else { return Ok(None) };
         // Hashes are compared: how long that takes says nothing of the secret.
         if hash(secret) != self.secret_hash {
             return Err("the secret of the proxy is another one".to_owned());
         }
-        let Some(name) = only(headers, self.user_header.as_str())? else { return Ok(None) };
+        let Some(name) = text(headers, self.user_header.as_str())? else { return Ok(None) };
         let is_name =
             (1..=MAX_NAME_BYTES).contains(&name.len()) && name.chars().all(|c| c.is_ascii_graphic());
         if !is_name {
             return Err("the proxy names a user that can be none".to_owned());
         }
-        let groups = only(headers, self.groups_header.as_str())?.unwrap_or_default().split(',');
+        let groups = text(headers, self.groups_header.as_str())?.unwrap_or_default().split(',');
         let scopes = groups.filter_map(|group| self.groups.get(group.trim()).copied()).chain(self.everybody);
         let scope = scopes.max().ok_or_else(|| format!("`{name}` is in no group that may do anything"))?;
         Ok(Some(Principal { identity: Identity::Proxy(name.to_owned()), scope }))
     }
 }
 
-/// The only value of a header. Two of them are the work of a client that adds its own to the proxy's.
-fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, String> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| format!("{name} is no text")),
-        _ => Err(format!("{name} stands there twice")),
-    }
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, String> {
+    only(headers, name).map_err(|why| format!("{name} {why}"))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts, Path, Request};
-use axum::http::uri::PathAndQuery;
+use axum::http::header::LOCATION;
 use axum::http::{Method, Response, StatusCode, Uri};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use mainspring_exec::clock::Moment;
@@ -30,9 +30,10 @@ use crate::connections::{ConnectionSlot, MAX_OF_IDENTITY};
 use crate::guard::{
     Proof, add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe,
 };
+use crate::header::set;
 use crate::memory_budget::MemoryBudget;
 use crate::pool::asking_for;
-use crate::private::Private;
+use crate::private::{Private, with_path};
 use crate::problem::{Code, Problem};
 use crate::route::{Access, Route};
 use crate::routes::ROUTES;
@@ -135,17 +136,12 @@ fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
     if path == bare {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
-        if let Ok(value) = base.parse() {
-            response.headers_mut().insert("location", value);
-        }
+        set(response.headers_mut(), LOCATION, base);
         return Err(Box::new(response));
     }
     // A proxy may have taken the base away already.
-    let Some(rest) = path.strip_prefix(base) else { return Ok(uri.clone()) };
-    let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
-    let mut parts = uri.clone().into_parts();
-    parts.path_and_query = PathAndQuery::try_from(format!("/{rest}{query}")).ok();
-    Ok(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
+    let below = path.strip_prefix(base).and_then(|rest| with_path(uri, rest));
+    Ok(below.unwrap_or_else(|| uri.clone()))
 }
 
 async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Response<Body> {
@@ -231,7 +227,7 @@ async fn checked(
 fn too_many_connections(who: &Principal) -> Problem {
     let name = &who.identity;
     let text = format!("{name} has {MAX_OF_IDENTITY} connections that are busy, and one may have no more");
-    Problem { retry_after: Some(1), ..Problem::new(Code::TOO_MANY, text) }
+    Problem::new(Code::TOO_MANY, text).again_after(1)
 }
 
 fn too_large(bytes_max: usize) -> Problem {

@@ -160,8 +160,7 @@ pub fn private_text(path: &Path, bytes_max: u64) -> io::Result<String> {
         );
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
-    let mut text = String::new();
-    opened.file.take(bytes_max + 1).read_to_string(&mut text)?;
+    let text = io::read_to_string(opened.file.take(bytes_max + 1))?;
     if bytes_max < text.len() as u64 {
         return Err(wrong(format!("it is longer than {bytes_max} bytes")));
     }

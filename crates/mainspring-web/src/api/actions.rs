@@ -13,6 +13,7 @@ mod bodies;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use axum::http::header::LOCATION;
 use axum::http::{StatusCode, Uri};
 use jiff::Timestamp;
 use mainspring_cron::TimeText;
@@ -27,6 +28,7 @@ use crate::app::CLICK_LIFE;
 use crate::bulk::{Bulk, Deed};
 use crate::call::{Call, Reply, json as answer, ok, parameters};
 use crate::catalogue::strange;
+use crate::header::set;
 use crate::problem::{Code, Problem};
 use crate::view::{Moment, address_of, is_open};
 
@@ -163,9 +165,7 @@ pub async fn run(call: Call) -> Reply {
 fn started(call: &Call, status: StatusCode, run: &RunKey) -> Reply {
     let href = call.link(&address_of(run));
     let mut response = answer(status, &StartedRun { run, href: &href })?;
-    if let Ok(value) = href.parse() {
-        response.headers_mut().insert("location", value);
-    }
+    set(response.headers_mut(), LOCATION, &href);
     Ok(response)
 }
 

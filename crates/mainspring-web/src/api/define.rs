@@ -12,9 +12,8 @@ use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::http::StatusCode;
 use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION};
-use axum::http::{HeaderValue, Response, StatusCode};
 use jiff::tz::TimeZone;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::LoadedFile;
@@ -31,6 +30,7 @@ use super::files::loaded;
 use super::overview::last_pause;
 use crate::call::{Call, Reply, document, json as answer, nothing, text, written};
 use crate::catalogue::{CachedJob, strange};
+use crate::header::set;
 use crate::memory_budget::MAX_IDENTITY_BYTES;
 use crate::problem::{Code, Fault, Problem};
 use crate::tokens::{HASH_CHARS, hash};
@@ -146,7 +146,7 @@ pub async fn job_answer(call: &Call, status: StatusCode, name: &str) -> Reply {
     let policy_words = policies.map(PolicyWord::new).collect();
     let detail = JobDetail { job, definition, holds, waiting, waiting_count, policy_words };
     let mut response = answer(status, &detail)?;
-    set(&mut response, ETAG, &tag(&known));
+    set(response.headers_mut(), ETAG, &tag(&known));
     Ok(response)
 }
 
@@ -157,10 +157,6 @@ async fn shown(call: &Call, name: &str) -> Result<JobWire, Problem> {
         // A one-shot job of that name.
         _ => Err(Problem::new(Code::NOT_FOUND, format!("there is no job `{name}`"))),
     }
-}
-
-fn set(response: &mut Response<Body>, name: axum::http::HeaderName, value: &str) {
-    response.headers_mut().extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
 }
 
 /// Refuses a change of a job that is another one than the client has seen.
@@ -246,7 +242,7 @@ pub async fn create(call: Call) -> Reply {
     let (toml, name) = one_job(&call, None).await?;
     call.app.change(call.who()?, None, Request::Define { text: toml, replace: false }).await?;
     let mut response = job_answer(&call, StatusCode::CREATED, &name).await?;
-    set(&mut response, LOCATION, &call.link(&format!("api/v1/jobs/{name}")));
+    set(response.headers_mut(), LOCATION, &call.link(&format!("api/v1/jobs/{name}")));
     Ok(response)
 }
 

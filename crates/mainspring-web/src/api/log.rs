@@ -25,6 +25,7 @@ use super::runs::found;
 use crate::body_stream::{MAX_WAITING_BYTES, Sender};
 use crate::call::{Call, Reply};
 use crate::event_stream::{BEAT, EventStream, MAX_STREAMS, MAX_STREAMS_OF_IDENTITY, plain};
+use crate::header::set;
 use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
 use crate::tail::{body_of, lines_of_attempt, read_at, start_of_lines};
@@ -131,8 +132,7 @@ pub async fn output(call: Call) -> Reply {
         (Some(Ok(wanted)), _) => wanted,
         (Some(Err(())), _) => {
             let mut response = Problem::new(Code::RANGE, format!("there are {length} bytes")).response();
-            let value = HeaderValue::from_str(&format!("bytes */{length}"));
-            response.headers_mut().extend(value.ok().map(|value| (CONTENT_RANGE, value)));
+            set(response.headers_mut(), CONTENT_RANGE, &format!("bytes */{length}"));
             return Ok(response);
         }
         (None, Some(lines)) if 0 < length => {
@@ -154,7 +154,7 @@ fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> R
         debug_assert_eq!(from + count, to, "the body is as long as its header says");
         debug_assert!(to <= length);
         let text = format!("bytes {from}-{}/{length}", to.saturating_sub(1));
-        headers.extend(HeaderValue::from_str(&text).ok().map(|value| (CONTENT_RANGE, value)));
+        set(headers, CONTENT_RANGE, &text);
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
     }
     response
@@ -193,9 +193,7 @@ pub fn too_many_streams() -> Problem {
         "there are {MAX_STREAMS_OF_IDENTITY} streams of yours, or {MAX_STREAMS} of all, and there may be no \
          more: close a page, or end a command that follows or waits"
     );
-    let mut problem = Problem::new(Code::TOO_MANY, text);
-    problem.retry_after = Some(15);
-    problem
+    Problem::new(Code::TOO_MANY, text).again_after(15)
 }
 
 async fn follow_file(call: &Call, mut run: RunWire, after: u64, sender: Sender) {

@@ -17,6 +17,7 @@ use crate::app::SignIn;
 use crate::call::{Call, Reply, document, nothing, shared, text};
 use crate::catalogue::strange;
 use crate::guard::{Proof, page_policy};
+use crate::header::set;
 use crate::metrics;
 use crate::metrics_writer::TextFormat;
 use crate::problem::{Code, Problem};
@@ -32,8 +33,7 @@ pub async fn index(call: Call) -> Reply {
     let assets = &call.app.assets;
     let mut response = shared("text/html; charset=utf-8", assets.index.clone());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    let policy = HeaderValue::from_str(&page_policy(&assets.style_hash)).ok();
-    response.headers_mut().extend(policy.map(|policy| (CONTENT_SECURITY_POLICY, policy)));
+    set(response.headers_mut(), CONTENT_SECURITY_POLICY, &page_policy(&assets.style_hash));
     Ok(response)
 }
 
@@ -170,8 +170,6 @@ fn with_cookie(call: &Call, cookie: &str, seconds: u64) -> axum::http::Response<
     let name = settings.cookie_name();
     let value = format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path={path}; Max-Age={seconds}{secure}");
     let mut response = nothing();
-    if let Ok(value) = HeaderValue::from_str(&value) {
-        response.headers_mut().insert(SET_COOKIE, value);
-    }
+    set(response.headers_mut(), SET_COOKIE, &value);
     response
 }

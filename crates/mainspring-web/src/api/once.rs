@@ -11,8 +11,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use axum::http::StatusCode;
 use axum::http::header::LOCATION;
-use axum::http::{HeaderValue, StatusCode};
 use jiff::Timestamp;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_job::RunKey;
@@ -25,6 +25,7 @@ use super::actions::{RequestedRun, ask_for_run, check_due, moment_of};
 use crate::call::{Call, Reply, document, json as answer, nothing, ok};
 use crate::catalogue::strange;
 use crate::guard::check_scope;
+use crate::header::set;
 use crate::problem::{Code, Problem};
 use crate::schema::{one_field_of, reference};
 use crate::scope::Scope;
@@ -306,8 +307,7 @@ pub async fn create(call: Call) -> Reply {
     let mut response = answer(status, &document)?;
     let id = document.id.as_deref().unwrap_or_default();
     let place = id.parse().map_or_else(|_| format!("api/v1/once/{id}"), |run| address_of(&run));
-    let place = call.link(&place);
-    response.headers_mut().extend(HeaderValue::from_str(&place).ok().map(|place| (LOCATION, place)));
+    set(response.headers_mut(), LOCATION, &call.link(&place));
     Ok(response)
 }
 
