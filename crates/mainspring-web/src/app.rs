@@ -262,7 +262,7 @@ impl App {
         let owner = Some(who.identity.clone());
         let answer = asking_for(owner, self.pool.ask(actor, request)).await;
         self.catalogue.touch(of.as_deref());
-        answer.map_err(Problem::from)
+        answer
     }
 }
 

@@ -26,7 +26,7 @@ use mainspring_server::protocol::{
 use crate::job_schedule::{JobSchedule, name_of, read};
 use crate::lock::locked;
 use crate::pool::Pool;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, strange};
 
 /// How old the list of jobs may be: many pages that ask at once share one, and no client sees the difference.
 const FRESH: Duration = Duration::from_millis(250);
@@ -128,11 +128,6 @@ pub struct Catalogue {
     cache: Mutex<Cache>,
     /// One request asks the loop, and the others wait for what it finds.
     asking: tokio::sync::Mutex<()>,
-}
-
-/// What the loop answers where it answers something else.
-pub fn strange() -> Problem {
-    Problem::new(Code::FAILED, "the server answers something else than was asked")
 }
 
 /// What is asked for at the moment. If it is not ended, because the loop said no or the client went away, it

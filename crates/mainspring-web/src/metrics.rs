@@ -23,9 +23,9 @@ use mainspring_server::protocol::{
 };
 
 use crate::app::App;
-use crate::catalogue::{CachedJob, strange};
+use crate::catalogue::CachedJob;
 use crate::metrics_writer::{MetricsWriter, TextFormat, label};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, strange};
 use crate::resources::{Resources, store_sizes, zones_version};
 use crate::view::{state_code, zone_name, zone_of};
 
@@ -76,9 +76,8 @@ pub async fn text(app: &App, format: TextFormat) -> Result<String, Problem> {
 
 /// What a server tells that has the jobs.
 async fn of_owner(app: &App, writer: &mut MetricsWriter, counted: MetricsWire) -> Result<(), Problem> {
-    let look = |request| app.pool.look(request);
-    let Response::Status(status) = look(Request::Status).await? else { return Err(strange()) };
-    let Response::Health(health) = look(Request::Health).await? else { return Err(strange()) };
+    let status = app.pool.status().await?;
+    let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
     let jobs = app.catalogue.jobs(&app.pool).await?;
     // The loop says which have a place of their own, which they keep.
     let is_named = |known: &&Arc<CachedJob>| counted.jobs.contains_key(&known.wire.name);

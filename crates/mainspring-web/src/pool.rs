@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use mainspring_server::protocol::{
-    ErrorKind, ErrorWire, IdentifiedRequest, IdentifiedResponse, Request, Response,
+    ErrorKind, ErrorWire, IdentifiedRequest, IdentifiedResponse, Request, Response, StatusWire,
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::Semaphore;
@@ -30,7 +30,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::lock::locked;
-use crate::problem::Problem;
+use crate::problem::{Problem, strange};
 use crate::sessions::Identity;
 use crate::shares::Shares;
 
@@ -108,13 +108,9 @@ impl Connection {
     ///
     /// What the loop says, or that it has ended.
     pub async fn ask(&mut self, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
-        let Actor { name, comment } = actor;
-        self.send(IdentifiedRequest { id: 0, actor: name, comment, request }).await
-    }
-
-    async fn send(&mut self, request: IdentifiedRequest) -> Result<Response, ErrorWire> {
         self.last_id += 1;
-        let request = IdentifiedRequest { id: self.last_id, ..request };
+        let Actor { name, comment } = actor;
+        let request = IdentifiedRequest { id: self.last_id, actor: name, comment, request };
         // Files are as long as the longest request: they are written on a thread beside that of the listener.
         let text = if matches!(request.request, Request::Apply { .. }) {
             spawn_blocking(move || line(&request)).await.map_err(|_| gone())?
@@ -170,9 +166,17 @@ impl Pool {
     ///
     /// What the loop says.
     pub async fn look(self: &Arc<Self>, request: Request) -> Result<Response, Problem> {
-        self.send(IdentifiedRequest { id: 0, actor: None, comment: None, request })
-            .await
-            .map_err(Problem::from)
+        self.ask(Actor::default(), request).await
+    }
+
+    /// Asks how the server is.
+    ///
+    /// # Errors
+    ///
+    /// What the loop says.
+    pub async fn status(self: &Arc<Self>) -> Result<Box<StatusWire>, Problem> {
+        let Response::Status(status) = self.look(Request::Status).await? else { return Err(strange()) };
+        Ok(status)
     }
 
     /// Asks on an idle connection.
@@ -180,12 +184,7 @@ impl Pool {
     /// # Errors
     ///
     /// What the loop says, or that it does not answer.
-    pub async fn ask(self: &Arc<Self>, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
-        let Actor { name, comment } = actor;
-        self.send(IdentifiedRequest { id: 0, actor: name, comment, request }).await
-    }
-
-    async fn send(self: &Arc<Self>, request: IdentifiedRequest) -> Result<Response, ErrorWire> {
+    pub async fn ask(self: &Arc<Self>, actor: Actor, request: Request) -> Result<Response, Problem> {
         let pool = Arc::clone(self);
         let owner = OWNER.try_with(Clone::clone).ok().flatten();
         // A task of its own: it ends with its answer even if no client waits for it any more.
@@ -193,12 +192,12 @@ impl Pool {
             let _share = pool.shares.enter(owner.as_ref()).await;
             let _place = pool.free.acquire().await.map_err(|_| gone())?;
             let mut connection = locked(&pool.idle).pop().ok_or_else(gone)?;
-            let answer = connection.send(request).await;
+            let answer = connection.ask(actor, request).await;
             locked(&pool.idle).push(connection);
             answer
         });
         let late = || ErrorWire::new(ErrorKind::Temporary, "the server has not answered in time");
-        timeout(ANSWER_TIMEOUT, asking).await.map_err(|_| late())?.map_err(|_| gone())?
+        Ok(timeout(ANSWER_TIMEOUT, asking).await.map_err(|_| late())?.map_err(|_| gone())??)
     }
 }
 

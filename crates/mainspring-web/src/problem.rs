@@ -140,6 +140,11 @@ impl Problem {
     }
 }
 
+/// What the loop answers where it answers something else.
+pub fn strange() -> Problem {
+    Problem::new(Code::FAILED, "the server answers something else than was asked")
+}
+
 impl From<ErrorWire> for Problem {
     fn from(error: ErrorWire) -> Problem {
         let code = match error.kind {

@@ -27,9 +27,8 @@ use super::{jobs, overview, runs};
 use crate::app::CLICK_LIFE;
 use crate::bulk::{Bulk, Deed};
 use crate::call::{Call, Reply, json as answer, ok, parameters};
-use crate::catalogue::strange;
 use crate::header::set;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, strange};
 use crate::view::{Moment, address_of, is_open};
 
 /// How far from the server's clock a click may say that it was: browsers have clocks of their own.

@@ -29,10 +29,10 @@ use super::file_reports::{Faults, MAX_FAULTS_BYTES, SentFile};
 use super::files::loaded;
 use super::overview::last_pause;
 use crate::call::{Call, Reply, document, json as answer, nothing, text, written};
-use crate::catalogue::{CachedJob, strange};
+use crate::catalogue::CachedJob;
 use crate::header::set;
 use crate::memory_budget::MAX_IDENTITY_BYTES;
-use crate::problem::{Code, Fault, Problem};
+use crate::problem::{Code, Fault, Problem, strange};
 use crate::tokens::{HASH_CHARS, hash};
 use crate::view::{Job, JobDetail, PolicyWord, zone_of};
 

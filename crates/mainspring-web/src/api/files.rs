@@ -17,13 +17,13 @@ use mainspring_file::jobfile::{JobFile, PlacedJob};
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 use mainspring_job::JobName;
-use mainspring_server::protocol::{MAX_APPLIED_FILES, Request, Response};
+use mainspring_server::protocol::MAX_APPLIED_FILES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file_reports::{SentFile, Telling};
 use crate::call::{Call, Reply, document, ok, text, written};
-use crate::catalogue::{CachedJob, strange};
+use crate::catalogue::CachedJob;
 use crate::problem::{Code, Fault, Problem};
 use crate::view::{FileState, List};
 
@@ -74,9 +74,7 @@ struct CheckedJob {
 ///
 /// What the loop says.
 pub async fn list(call: Call) -> Reply {
-    let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
-        return Err(strange());
-    };
+    let status = call.app.pool.status().await?;
     let items: Vec<_> = status.files.into_iter().map(|wire| FileState::new(wire, &call.app.zone)).collect();
     ok(&List { total: Some(items.len()), items, next: None })
 }

@@ -8,14 +8,12 @@ use std::borrow::Cow;
 
 use axum::http::HeaderValue;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, SET_COOKIE};
-use mainspring_server::protocol::{Request, Response};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::app::SignIn;
 use crate::call::{Call, Reply, document, nothing, shared, text};
-use crate::catalogue::strange;
 use crate::guard::{Proof, page_policy};
 use crate::header::set;
 use crate::metrics;
@@ -67,9 +65,7 @@ pub async fn livez(_: Call) -> Reply {
 ///
 /// 503 with what is wrong. The client need not have signed in, so the troubles themselves are not told.
 pub async fn readyz(call: Call) -> Reply {
-    let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
-        return Err(strange());
-    };
+    let status = call.app.pool.status().await?;
     let not_ready = |text: &str| Err(Problem::new(Code::TEMPORARY, text));
     if status.state != "running" {
         return not_ready("the server is stopping");

@@ -23,10 +23,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::actions::{RequestedRun, ask_for_run, check_due, moment_of};
 use crate::call::{Call, Reply, document, json as answer, nothing, ok};
-use crate::catalogue::strange;
 use crate::guard::check_scope;
 use crate::header::set;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, strange};
 use crate::schema::{one_field_of, reference};
 use crate::scope::Scope;
 use crate::view::{Civils, List, address_of, civils};

@@ -14,10 +14,9 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::call::{Call, Reply, ok};
-use crate::catalogue::strange;
 use crate::event_stream::MAX_STREAMS;
 use crate::pool::CONNECTIONS;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, strange};
 use crate::resources::store_sizes;
 use crate::resources::zones_version;
 use crate::scope::Scope;
@@ -94,7 +93,7 @@ pub async fn status(call: Call) -> Reply {
 ///
 /// What the loop says.
 pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Status, Problem> {
-    let Response::Status(wire) = app.pool.look(Request::Status).await? else { return Err(strange()) };
+    let wire = app.pool.status().await?;
     let jobs = app.catalogue.jobs(&app.pool).await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
     let mut pause = None;
@@ -170,7 +169,7 @@ struct Part {
 /// What the loop says.
 pub async fn health(call: Call) -> Reply {
     let app = &call.app;
-    let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
+    let status = app.pool.status().await?;
     let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
     let findings = diagnosis::of_server(&status, &health, call.now.wall);
     let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);

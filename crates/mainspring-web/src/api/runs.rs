@@ -24,8 +24,8 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
-use crate::catalogue::{CachedJob, between_ms, strange};
-use crate::problem::{Code, Problem};
+use crate::catalogue::{CachedJob, between_ms};
+use crate::problem::{Code, Problem, strange};
 use crate::view::{Civils, List, Run, address_of, civils, is_open, output_path, zone_of};
 
 /// The longest page.
