@@ -148,9 +148,9 @@ impl Bulk {
         id
     }
 
-    /// One that is done already.
-    pub fn finished(&self, owner: &Identity, count: usize) -> String {
-        self.add(owner, count, count).to_string()
+    /// One that is done already. Returns its number.
+    pub fn finished(&self, owner: &Identity, count: usize) -> u64 {
+        self.add(owner, count, count)
     }
 
     /// One that begins now. Returns its number.
@@ -206,7 +206,7 @@ mod tests {
         for _ in 0..1_000 {
             bulk.finished(&mara, 1);
         }
-        assert!(bulk.state(&first).is_some(), "hers is remembered");
+        assert!(bulk.state(&first.to_string()).is_some(), "hers is remembered");
         assert_eq!(locked(&bulk.0).1.len(), MAX_KEPT_OF_IDENTITY + 2);
     }
 }

@@ -66,6 +66,30 @@ pub struct Call {
 pub struct QueryParams(HashMap<String, String>);
 
 impl QueryParams {
+    /// These, of which only those with a known name may be there, and each once.
+    ///
+    /// # Errors
+    ///
+    /// 400 for another one.
+    pub fn of(
+        pairs: impl IntoIterator<Item = (String, String)>,
+        known: &[&str],
+    ) -> Result<QueryParams, Problem> {
+        let wrong = |text: String| Err(Problem::new(Code::USAGE, text));
+        let mut found = HashMap::new();
+        for (name, value) in pairs {
+            if !known.contains(&name.as_str()) {
+                let known = if known.is_empty() { "there is none here".to_owned() } else { known.join(", ") };
+                let name: String = name.chars().take(40).collect();
+                return wrong(format!("there is no parameter `{}`: {known}", name.escape_debug()));
+            }
+            if found.insert(name.clone(), value).is_some() {
+                return wrong(format!("`{name}` stands there twice"));
+            }
+        }
+        Ok(QueryParams(found))
+    }
+
     /// One of them; an empty one is none.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
@@ -200,21 +224,9 @@ fn misread(path: &str, error: &serde_json::Error) -> Problem {
 ///
 /// 400 for another one, and for one that stands there twice.
 pub fn parameters(uri: &Uri, known: &[&str]) -> Result<QueryParams, Problem> {
-    let wrong = |text: String| Problem::new(Code::USAGE, text);
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
-        .map_err(|_| wrong("what follows the question mark cannot be read".to_owned()))?;
-    let mut found = HashMap::new();
-    for (name, value) in pairs {
-        if !known.contains(&name.as_str()) {
-            let known = if known.is_empty() { "there is none here".to_owned() } else { known.join(", ") };
-            let name: String = name.chars().take(40).collect();
-            return Err(wrong(format!("there is no parameter `{}`: {known}", name.escape_debug())));
-        }
-        if found.insert(name.clone(), value).is_some() {
-            return Err(wrong(format!("`{name}` stands there twice")));
-        }
-    }
-    Ok(QueryParams(found))
+        .map_err(|_| Problem::new(Code::USAGE, "what follows the question mark cannot be read"))?;
+    QueryParams::of(pairs, known)
 }
 
 /// A document as an answer.

@@ -10,7 +10,7 @@
 use crate::api::{
     actions, define, events, explain, files, jobs, log, meta, once, overview, requests, runs, upcoming,
 };
-use crate::bulk::ActionState;
+use crate::bulk::{ActionState, Deed};
 use crate::route::{Access, Route};
 use crate::schema::of;
 use crate::scope::Scope;
@@ -122,14 +122,12 @@ pub const ROUTES: &[Route] = &[
     .with_answers(&[(200, Some(of::<actions::BackfillPreview>)), (202, Some(of::<actions::AcceptedAction>))])
     .with_meanings(&[(200, "What it would run: a preview."), (202, "The action, which runs.")])
     .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(actions::pause_all(call)))
+    Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(actions::pause(call)))
         .with_body::<actions::PauseParams>()
         .with_answers(&[(200, Some(of::<overview::Status>))]),
-    Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| {
-        Box::pin(actions::resume_all(call))
-    })
-    .with_body::<actions::NoteBody>()
-    .with_answers(&[(200, Some(of::<overview::Status>))]),
+    Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| Box::pin(actions::resume(call)))
+        .with_body::<actions::NoteBody>()
+        .with_answers(&[(200, Some(of::<overview::Status>))]),
     Route::post(OPERATE, "/api/v1/actions", "does one thing to many, after a preview", |call| {
         Box::pin(actions::many(call))
     })
@@ -153,19 +151,19 @@ pub const ROUTES: &[Route] = &[
     })
     .with_answers(&[(200, Some(of::<runs::RunDetail>))]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/cancel", "ends it", |call| {
-        Box::pin(actions::cancel(call))
+        Box::pin(actions::settle(call, Deed::Cancel))
     })
     .with_body::<actions::NoteBody>()
     .with_answers(&[(202, Some(of::<actions::SettledRun>))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/retry", "runs a dead letter again", |call| {
-        Box::pin(actions::retry(call))
+        Box::pin(actions::settle(call, Deed::Retry))
     })
     .with_body::<actions::NoteBody>()
     .with_answers(&[(202, Some(of::<actions::SettledRun>))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "discards a dead letter", |call| {
-        Box::pin(actions::let_go(call))
+        Box::pin(actions::settle(call, Deed::Drop))
     })
     .with_body::<actions::NoteBody>()
     .with_answers(&[(202, Some(of::<actions::SettledRun>))])

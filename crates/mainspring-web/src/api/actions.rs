@@ -13,8 +13,8 @@ mod bodies;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use axum::http::header::LOCATION;
-use axum::http::{StatusCode, Uri};
 use jiff::Timestamp;
 use mainspring_cron::TimeText;
 use mainspring_job::{RunKey, RunState, read_duration};
@@ -26,7 +26,7 @@ use super::define::job_answer;
 use super::{jobs, overview, runs};
 use crate::app::CLICK_LIFE;
 use crate::bulk::{Bulk, Deed};
-use crate::call::{Call, Reply, json as answer, ok, parameters};
+use crate::call::{Call, QueryParams, Reply, json as answer, ok};
 use crate::header::set;
 use crate::problem::{Code, Problem, strange};
 use crate::view::{Moment, address_of, is_open};
@@ -113,14 +113,6 @@ impl Call {
         check_note(note.as_deref())?;
         Ok(note)
     }
-
-    /// How something is to rest.
-    async fn pause(&self, job: Option<String>) -> Result<Request, Problem> {
-        let PauseParams { note, until } = self.document().await?;
-        check_note(note.as_deref())?;
-        check_until(until.as_deref(), self.now.wall)?;
-        Ok(Request::Pause(PauseWire { job, until, note: note.unwrap_or_default() }))
-    }
 }
 
 /// Runs a job: now, or at a time that has not come.
@@ -149,8 +141,7 @@ pub async fn run(call: Call) -> Reply {
         if let Some(run) = app.clicked(&job, &at, now) {
             return Ok((StatusCode::OK, run));
         }
-        let request = Request::Run { job: job.clone(), wait: false, due: None, key: None };
-        let answered = app.change(&who, None, request).await?;
+        let answered = app.change(&who, None, Deed::Run.request(job.clone(), None, None)).await?;
         let Response::Planned { run } = answered else { return Err(strange()) };
         app.click(&who.identity, (&job, &at), &run, now);
         Ok((StatusCode::ACCEPTED, run))
@@ -228,47 +219,37 @@ pub(super) async fn ask_for_run(
     }
 }
 
-/// Pauses a job.
+/// Pauses a job; everything, where the path names none.
 ///
 /// # Errors
 ///
 /// 404 if there is none, 422 for a note or an end that cannot be, and what the loop says.
 pub async fn pause(call: Call) -> Reply {
-    let job = call.parameter("job").to_owned();
-    let request = call.pause(Some(job.clone())).await?;
-    call.app.change(call.who()?, None, request).await?;
-    job_answer(&call, StatusCode::OK, &job).await
+    let PauseParams { note, until } = call.document().await?;
+    check_note(note.as_deref())?;
+    check_until(until.as_deref(), call.now.wall)?;
+    let job = call.parameters.get("job").cloned();
+    let pause = PauseWire { job, until, note: note.unwrap_or_default() };
+    changed(&call, None, Request::Pause(pause)).await
 }
 
-/// Lets a job go on.
+/// Lets a job go on; everything, where the path names none.
 ///
 /// # Errors
 ///
 /// As [`pause`].
 pub async fn resume(call: Call) -> Reply {
-    let (job, note) = (call.parameter("job").to_owned(), call.note().await?);
-    call.app.change(call.who()?, note, Request::Resume { job: Some(job.clone()) }).await?;
-    job_answer(&call, StatusCode::OK, &job).await
+    let job = call.parameters.get("job").cloned();
+    changed(&call, call.note().await?, Request::Resume { job }).await
 }
 
-/// Lets everything rest.
-///
-/// # Errors
-///
-/// 422 for a note or an end that cannot be, and what the loop says.
-pub async fn pause_all(call: Call) -> Reply {
-    call.app.change(call.who()?, None, call.pause(None).await?).await?;
-    ok(&overview::status_of(&call.app, call.who()?, call.now.wall).await?)
-}
-
-/// Lets everything go on.
-///
-/// # Errors
-///
-/// What the loop says.
-pub async fn resume_all(call: Call) -> Reply {
-    call.app.change(call.who()?, call.note().await?, Request::Resume { job: None }).await?;
-    ok(&overview::status_of(&call.app, call.who()?, call.now.wall).await?)
+/// Changes the job in the path, or everything, and answers how that is then.
+async fn changed(call: &Call, comment: Option<String>, request: Request) -> Reply {
+    call.app.change(call.who()?, comment, request).await?;
+    match call.parameters.get("job") {
+        Some(job) => job_answer(call, StatusCode::OK, job).await,
+        None => ok(&overview::status_of(&call.app, call.who()?, call.now.wall).await?),
+    }
 }
 
 /// Runs a job for times that have passed.
@@ -296,54 +277,46 @@ pub async fn backfill(call: Call) -> Reply {
         let times = times.iter().take(MAX_TIMES).map(|at| Moment::new(*at, &plan.zone)).collect();
         return ok(&BackfillPreview { count, times });
     }
-    if body.expected.is_some_and(|expected| expected != count) {
-        return Err(Problem::new(Code::CHANGED, format!("it is {count} now")));
-    }
+    check_count(body.expected, count)?;
     let answered = call.app.change(call.who()?, None, request(false)).await?;
     let Response::Backfilled { count, .. } = answered else { return Err(strange()) };
-    let id = call.app.bulk.finished(&call.who()?.identity, count);
-    let href = call.link(&format!("api/v1/actions/{id}"));
-    answer(StatusCode::ACCEPTED, &AcceptedAction { count, id, href })
+    accepted(&call, call.app.bulk.finished(&call.who()?.identity, count), count)
 }
 
-async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) -> Reply {
+/// Refuses what would be done to more or fewer than the preview has told.
+fn check_count(expected: Option<usize>, count: usize) -> Result<(), Problem> {
+    if expected.is_some_and(|expected| expected != count) {
+        return Err(Problem::new(Code::CHANGED, format!("it is {count} now")));
+    }
+    Ok(())
+}
+
+/// The answer that names an action.
+fn accepted(call: &Call, id: u64, count: usize) -> Reply {
+    let href = call.link(&format!("api/v1/actions/{id}"));
+    answer(StatusCode::ACCEPTED, &AcceptedAction { count, id: id.to_string(), href })
+}
+
+/// Ends a run, runs a dead letter again, or discards one.
+///
+/// # Errors
+///
+/// 404, 409 if the run is not open, or no dead letter, and what the loop says.
+pub async fn settle(call: Call, deed: Deed) -> Reply {
     let note = call.note().await?;
     // A run that is not there is 404, and one in another state 409: the loop says the first of both.
     let found = runs::found(&call).await?;
-    if (code == "cancel") != is_open(&found.run) || (code != "cancel" && found.run.state != RunState::Dead) {
+    let can_be_done = match deed {
+        Deed::Cancel => is_open(&found.run),
+        _ => found.run.state == RunState::Dead,
+    };
+    if !can_be_done {
         let text = format!("the run is {}", found.run.state.to_string().replace('_', " "));
         return Err(Problem::new(Code::CONFLICT, text));
     }
     let run = found.run.run.to_string();
-    call.app.change(call.who()?, note, request(run.clone())).await?;
+    call.app.change(call.who()?, note, deed.request(run.clone(), None, None)).await?;
     answer(StatusCode::ACCEPTED, &SettledRun { run })
-}
-
-/// Ends a run.
-///
-/// # Errors
-///
-/// 404, 409 if it is not open, and what the loop says.
-pub async fn cancel(call: Call) -> Reply {
-    settle(call, "cancel", |of| Request::Cancel { of }).await
-}
-
-/// Runs a dead letter again.
-///
-/// # Errors
-///
-/// 404, 409 if it is none, and what the loop says.
-pub async fn retry(call: Call) -> Reply {
-    settle(call, "retry", |run| Request::DeadRetry { run }).await
-}
-
-/// Discards a dead letter.
-///
-/// # Errors
-///
-/// As [`retry`].
-pub async fn let_go(call: Call) -> Reply {
-    settle(call, "drop", |run| Request::DeadDrop { run }).await
 }
 
 /// Does one thing to many.
@@ -364,7 +337,7 @@ pub async fn many(call: Call) -> Reply {
     }
     let mut ids = match (body.ids, body.filter) {
         (Some(ids), None) => ids,
-        (None, Some(filter)) => chosen(&call, body.of, &filter).await?,
+        (None, Some(filter)) => chosen(&call, body.of, filter).await?,
         _ => return Err(Problem::new(Code::INVALID, "expected `ids` or `filter`")),
     };
     let mut seen = HashSet::new();
@@ -373,10 +346,8 @@ pub async fn many(call: Call) -> Reply {
     if body.preview {
         return ok(&ActionPreview { count: ids.len(), examples: &ids[..ids.len().min(10)] });
     }
-    if body.expected.is_some_and(|expected| expected != ids.len()) {
-        return Err(Problem::new(Code::CHANGED, format!("it is {} now", ids.len())));
-    }
     let count = ids.len();
+    check_count(body.expected, count)?;
     let id = call.app.bulk.begin(&call.who()?.identity, count)?;
     let (app, who) = (Arc::clone(&call.app), call.who()?.clone());
     let (deed, note, until) = (body.r#do, body.note, body.until);
@@ -390,25 +361,19 @@ pub async fn many(call: Call) -> Reply {
             app.bulk.note(id, &name, failure);
         }
     });
-    let href = call.link(&format!("api/v1/actions/{id}"));
-    answer(StatusCode::ACCEPTED, &AcceptedAction { count, id: id.to_string(), href })
+    accepted(&call, id, count)
 }
 
 /// All that a filter matches, not only what a page shows.
-async fn chosen(call: &Call, of: BulkKind, filter: &HashMap<String, String>) -> Result<Vec<String>, Problem> {
-    let query: Vec<String> =
-        filter.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
-    let uri: Uri = format!("/?{}", query.join("&"))
-        .parse()
-        .map_err(|_| Problem::new(Code::INVALID, "the filter cannot be read"))?;
+async fn chosen(call: &Call, of: BulkKind, filter: HashMap<String, String>) -> Result<Vec<String>, Problem> {
     match of {
         BulkKind::Jobs => {
-            let params = parameters(&uri, &jobs::FILTERS)?;
+            let params = QueryParams::of(filter, &jobs::FILTERS)?;
             let found = jobs::chosen(&call.app, &params).await?;
             Ok(found.iter().map(|known| known.wire.name.clone()).collect())
         }
         BulkKind::Runs => {
-            let params = parameters(&uri, &runs::FILTERS)?;
+            let params = QueryParams::of(filter, &runs::FILTERS)?;
             let found = runs::page(&call.app, &params, None, Bulk::MAX, MAX_LOOKED_AT).await?;
             if found.next.is_some() {
                 let text = "more match than can be looked through at once: choose a job or a shorter time";
@@ -417,14 +382,6 @@ async fn chosen(call: &Call, of: BulkKind, filter: &HashMap<String, String>) -> 
             Ok(found.runs.iter().map(|run| run.run.to_string()).collect())
         }
     }
-}
-
-/// A text as a part of a query.
-fn encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-    text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }
 
 /// How far such a deed is.
