@@ -20,7 +20,7 @@ use mainspring_action::{key, process, webhook};
 use serde_json::{Map, Value, json};
 
 use crate::problem;
-use crate::route::{Access, Route};
+use crate::route::{Access, Content, Route};
 use crate::routes::ROUTES;
 use crate::schema::{Kind, Schemas, of};
 
@@ -120,32 +120,14 @@ pub fn refusals(route: &Route) -> Vec<u16> {
     found
 }
 
-fn media_types(route: &Route) -> &'static [&'static str] {
-    match route.path {
-        "/" => &["text/html"],
-        "/livez" | "/readyz" => &["text/plain"],
-        "/metrics" => &["application/openmetrics-text", "text/plain"],
-        "/api/v1/requests" => &["application/x-ndjson"],
-        "/api/v1/export" => &["application/toml"],
-        path if path.ends_with("/events") => &["text/event-stream"],
-        path if path.ends_with("/output") => &["text/plain"],
-        path if path.starts_with("/assets/") => &["*/*"],
-        _ => &["application/json"],
-    }
-}
-
 fn answers(route: &Route, schemas: &mut Schemas) -> Value {
     let mut found = Map::new();
-    for (status, schema) in route.answers {
-        let content: Map<String, Value> = match schema {
-            Some(schema) => {
-                let content = json!({ "schema": schemas.reference(*schema) });
-                [("application/json".to_owned(), content)].into_iter().collect()
-            }
-            None if *status == 204 => Map::new(),
-            None => {
-                media_types(route).iter().map(|name| ((*name).to_owned(), json!({ "schema": {} }))).collect()
-            }
+    for (status, content) in route.answers {
+        let media = |name: &str, schema: Value| (name.to_owned(), json!({ "schema": schema }));
+        let content: Map<String, Value> = match content {
+            Content::Nothing => Map::new(),
+            Content::Json(schema) => Map::from_iter([media("application/json", schemas.reference(*schema))]),
+            Content::Media(names) => names.iter().map(|name| media(name, json!({}))).collect(),
         };
         let mut answer = json!({ "description": meaning(route, *status, &content, schemas) });
         if !content.is_empty() {

@@ -6,18 +6,15 @@
 //! use mainspring_web::call::{Call, nothing};
 //! use mainspring_web::route::{Access, Route};
 //! use mainspring_web::scope::Scope;
-//! const NEW: Route = Route::get(Access::Needs(Scope::Look), "/api/v1/new", "something new", |_: Call| {
-//!     Box::pin(async { Ok(nothing()) })
-//! });
+//! const NEW: Route =
+//!     Route::get(Access::Needs(Scope::Look), "/api/v1/new", "something new", &async |_: Call| Ok(nothing()));
 //! ```
 //!
 //! ```compile_fail
 //! use mainspring_web::call::{Call, nothing};
 //! use mainspring_web::route::{Access, Route};
 //! use mainspring_web::scope::Scope;
-//! const NEW: Route = Route::get("/api/v1/new", "something new", |_: Call| {
-//!     Box::pin(async { Ok(nothing()) })
-//! });
+//! const NEW: Route = Route::get("/api/v1/new", "something new", &async |_: Call| Ok(nothing()));
 //! ```
 //!
 //! Cost: none.
@@ -31,7 +28,7 @@ use mainspring_server::protocol::MAX_REQUEST_BYTES;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::call::{Call, Replying, document};
+use crate::call::{Call, Reply, Replying, document};
 use crate::memory_budget::{MAX_IDENTITY_BYTES, SHORT_BYTES};
 use crate::problem::Problem;
 use crate::schema::{SchemaOf, of};
@@ -63,8 +60,19 @@ pub enum Access {
     Needs(Scope),
 }
 
-/// An answer: its status, and the schema of its document if it is one.
-pub type Answer = (u16, Option<SchemaOf>);
+/// What is in an answer.
+#[derive(Clone, Copy, Debug)]
+pub enum Content {
+    /// Nothing.
+    Nothing,
+    /// A document of this schema.
+    Json(SchemaOf),
+    /// Something of one of these types, of which nothing more is described.
+    Media(&'static [&'static str]),
+}
+
+/// An answer: its status, and what is in it.
+pub type Answer = (u16, Content);
 
 /// What a route takes.
 #[derive(Clone, Copy, Debug)]
@@ -86,8 +94,26 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<(), Problem> {
     document::<T>(body).map(drop)
 }
 
+/// An asynchronous function of a call.
+pub trait HandlerFunction: Sync {
+    /// Answers a call.
+    fn answer(&self, call: Call) -> Replying;
+}
+
+/// What answers.
+pub type Handler = &'static dyn HandlerFunction;
+
+impl<F, A> HandlerFunction for F
+where
+    F: Fn(Call) -> A + Sync,
+    A: Future<Output = Reply> + Send + 'static,
+{
+    fn answer(&self, call: Call) -> Replying {
+        Box::pin(self(call))
+    }
+}
+
 /// A route.
-#[derive(Clone, Debug)]
 pub struct Route {
     /// The method.
     pub method: Method,
@@ -110,7 +136,7 @@ pub struct Route {
     /// The longest body.
     pub body_bytes_max: usize,
     /// What answers.
-    pub answer: fn(Call) -> Replying,
+    pub answer: Handler,
 }
 
 impl Route {
@@ -119,7 +145,7 @@ impl Route {
         access: Access,
         path: &'static str,
         says: &'static str,
-        answer: fn(Call) -> Replying,
+        answer: Handler,
     ) -> Route {
         assert!(path.as_bytes()[0] == b'/', "the path of a route begins with a slash");
         let body_bytes_max = match access {
@@ -131,42 +157,22 @@ impl Route {
     }
 
     /// A route that tells something.
-    pub const fn get(
-        access: Access,
-        path: &'static str,
-        says: &'static str,
-        answer: fn(Call) -> Replying,
-    ) -> Route {
+    pub const fn get(access: Access, path: &'static str, says: &'static str, answer: Handler) -> Route {
         Route::new(Method::GET, access, path, says, answer)
     }
 
     /// A route that does something.
-    pub const fn post(
-        access: Access,
-        path: &'static str,
-        says: &'static str,
-        answer: fn(Call) -> Replying,
-    ) -> Route {
+    pub const fn post(access: Access, path: &'static str, says: &'static str, answer: Handler) -> Route {
         Route::new(Method::POST, access, path, says, answer)
     }
 
     /// A route that puts something in a place.
-    pub const fn put(
-        access: Access,
-        path: &'static str,
-        says: &'static str,
-        answer: fn(Call) -> Replying,
-    ) -> Route {
+    pub const fn put(access: Access, path: &'static str, says: &'static str, answer: Handler) -> Route {
         Route::new(Method::PUT, access, path, says, answer)
     }
 
     /// A route that takes something away.
-    pub const fn delete(
-        access: Access,
-        path: &'static str,
-        says: &'static str,
-        answer: fn(Call) -> Replying,
-    ) -> Route {
+    pub const fn delete(access: Access, path: &'static str, says: &'static str, answer: Handler) -> Route {
         Route::new(Method::DELETE, access, path, says, answer)
     }
 

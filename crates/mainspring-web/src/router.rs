@@ -221,7 +221,7 @@ async fn checked(
         body,
         now,
     };
-    asking_for(owner.clone(), (route.answer)(call)).await
+    asking_for(owner.clone(), route.answer.answer(call)).await
 }
 
 fn too_many_connections(who: &Principal) -> Problem {

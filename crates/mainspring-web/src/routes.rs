@@ -11,6 +11,7 @@ use crate::api::{
     actions, define, events, explain, files, jobs, log, meta, once, overview, requests, runs, upcoming,
 };
 use crate::bulk::{ActionState, Deed};
+use crate::route::Content::{Json, Media, Nothing};
 use crate::route::{Access, Route};
 use crate::schema::of;
 use crate::scope::Scope;
@@ -24,240 +25,221 @@ const DEFINE: Access = Access::Needs(Scope::Define);
 
 /// All of them.
 pub const ROUTES: &[Route] = &[
-    Route::get(ANYBODY, "/", "the page", |call| Box::pin(meta::index(call))).with_answers(&[(200, None)]),
-    Route::get(ANYBODY, "/assets/{hash}/{name}", "a file of the page", |call| Box::pin(meta::asset(call)))
-        .with_answers(&[(200, None)]),
-    Route::get(ANYBODY, "/livez", "whether the listener answers", |call| Box::pin(meta::livez(call)))
-        .with_answers(&[(200, None)]),
-    Route::get(ANYBODY, "/readyz", "whether the server answers and records", |call| {
-        Box::pin(meta::readyz(call))
-    })
-    .with_answers(&[(200, None)]),
-    Route::get(METRICS, "/metrics", "the metrics, for Prometheus", |call| Box::pin(meta::metrics(call)))
-        .with_answers(&[(200, None)]),
-    Route::get(LOOK, "/api/v1/openapi.json", "this description", |call| Box::pin(meta::openapi(call)))
-        .with_answers(&[(200, Some(of::<meta::OpenApi>))]),
-    Route::post(ANYBODY, "/api/v1/session", "signs in with a token or a code", |call| {
-        Box::pin(meta::sign_in(call))
-    })
-    .with_body_read::<meta::SignInWire>(|body| meta::proof(body).map(drop))
-    .with_answers(&[(204, None)])
-    .with_refusals(&[401]),
-    Route::delete(METRICS, "/api/v1/session", "signs out", |call| Box::pin(meta::sign_out(call)))
-        .with_answers(&[(204, None)]),
-    Route::get(LOOK, "/api/v1/status", "how the server is", |call| Box::pin(overview::status(call)))
-        .with_answers(&[(200, Some(of::<overview::Status>))]),
-    Route::get(LOOK, "/api/v1/health", "what is in trouble, as doctor says it", |call| {
-        Box::pin(overview::health(call))
-    })
-    .with_answers(&[(200, Some(of::<overview::Health>))]),
-    Route::get(LOOK, "/api/v1/jobs", "the jobs, filtered and sorted", |call| Box::pin(jobs::list(call)))
+    Route::get(ANYBODY, "/", "the page", &meta::index).with_answers(&[(200, Media(&["text/html"]))]),
+    Route::get(ANYBODY, "/assets/{hash}/{name}", "a file of the page", &meta::asset)
+        .with_answers(&[(200, Media(&["*/*"]))]),
+    Route::get(ANYBODY, "/livez", "whether the listener answers", &meta::livez)
+        .with_answers(&[(200, Media(&["text/plain"]))]),
+    Route::get(ANYBODY, "/readyz", "whether the server answers and records", &meta::readyz)
+        .with_answers(&[(200, Media(&["text/plain"]))]),
+    Route::get(METRICS, "/metrics", "the metrics, for Prometheus", &meta::metrics)
+        .with_answers(&[(200, Media(&["application/openmetrics-text", "text/plain"]))]),
+    Route::get(LOOK, "/api/v1/openapi.json", "this description", &meta::openapi)
+        .with_answers(&[(200, Json(of::<meta::OpenApi>))]),
+    Route::post(ANYBODY, "/api/v1/session", "signs in with a token or a code", &meta::sign_in)
+        .with_body_read::<meta::SignInWire>(|body| meta::proof(body).map(drop))
+        .with_answers(&[(204, Nothing)])
+        .with_refusals(&[401]),
+    Route::delete(METRICS, "/api/v1/session", "signs out", &meta::sign_out).with_answers(&[(204, Nothing)]),
+    Route::get(LOOK, "/api/v1/status", "how the server is", &overview::status)
+        .with_answers(&[(200, Json(of::<overview::Status>))]),
+    Route::get(LOOK, "/api/v1/health", "what is in trouble, as doctor says it", &overview::health)
+        .with_answers(&[(200, Json(of::<overview::Health>))]),
+    Route::get(LOOK, "/api/v1/jobs", "the jobs, filtered and sorted", &jobs::list)
         .with_query(&["q", "state", "group", "label", "source", "sort", "after", "limit"])
-        .with_answers(&[(200, Some(of::<jobs::JobList<'static>>))]),
-    Route::post(DEFINE, "/api/v1/jobs", "makes a job", |call| Box::pin(define::create(call)))
+        .with_answers(&[(200, Json(of::<jobs::JobList<'static>>))]),
+    Route::post(DEFINE, "/api/v1/jobs", "makes a job", &define::create)
         .with_body_read::<define::DefineParams>(define::read_definition)
-        .with_answers(&[(201, Some(of::<JobDetail<'static>>))])
+        .with_answers(&[(201, Json(of::<JobDetail<'static>>))])
         .with_refusals(&[409]),
-    Route::get(LOOK, "/api/v1/jobs/{job}", "one job with its definition", |call| Box::pin(jobs::show(call)))
-        .with_answers(&[(200, Some(of::<JobDetail<'static>>))]),
-    Route::put(DEFINE, "/api/v1/jobs/{job}", "makes a job, or replaces one that came by command", |call| {
-        Box::pin(define::replace(call))
-    })
+    Route::get(LOOK, "/api/v1/jobs/{job}", "one job with its definition", &jobs::show)
+        .with_answers(&[(200, Json(of::<JobDetail<'static>>))]),
+    Route::put(
+        DEFINE,
+        "/api/v1/jobs/{job}",
+        "makes a job, or replaces one that came by command",
+        &define::replace,
+    )
     .with_body_read::<define::DefineParams>(define::read_definition)
-    .with_answers(&[(200, Some(of::<JobDetail<'static>>)), (201, Some(of::<JobDetail<'static>>))])
+    .with_answers(&[(200, Json(of::<JobDetail<'static>>)), (201, Json(of::<JobDetail<'static>>))])
     .with_meanings(&[(200, "The job, which was replaced."), (201, "The job, which is new.")])
     .with_refusals(&[409, 412]),
     Route::delete(
         DEFINE,
         "/api/v1/jobs/{job}",
         "removes a job that came by command; `history=drop` drops its runs as well",
-        |call| Box::pin(define::remove(call)),
+        &define::remove,
     )
     .with_query(&["history"])
-    .with_answers(&[(204, None)])
+    .with_answers(&[(204, Nothing)])
     .with_refusals(&[409, 412]),
-    Route::get(LOOK, "/api/v1/jobs/{job}/next", "when it is due next", |call| Box::pin(jobs::next(call)))
+    Route::get(LOOK, "/api/v1/jobs/{job}/next", "when it is due next", &jobs::next)
         .with_query(&["n", "from"])
-        .with_answers(&[(200, Some(of::<jobs::Moments>))]),
-    Route::get(LOOK, "/api/v1/jobs/{job}/stats", "how long it takes and how late it starts", |call| {
-        Box::pin(jobs::stats(call))
-    })
-    .with_query(&["window"])
-    .with_answers(&[(200, Some(of::<jobs::Stats<'static>>))]),
-    Route::get(LOOK, "/api/v1/jobs/{job}/heatmap", "the worst of each day of a year", |call| {
-        Box::pin(jobs::heatmap(call))
-    })
-    .with_query(&["year"])
-    .with_answers(&[(200, Some(of::<jobs::Heatmap>))]),
-    Route::post(OPERATE, "/api/v1/jobs/{job}/run", "runs it, now or at a time", |call| {
-        Box::pin(actions::run(call))
-    })
-    .with_body::<actions::RunParams>()
-    .with_answers(&[
-        (200, Some(of::<actions::StartedRun<'static>>)),
-        (202, Some(of::<actions::StartedRun<'static>>)),
-    ])
-    .with_meanings(&[
-        (200, "The run that was asked for before, by this key."),
-        (202, "The run, which is new."),
-    ])
-    .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "pauses it", |call| Box::pin(actions::pause(call)))
-        .with_body::<actions::PauseParams>()
-        .with_answers(&[(200, Some(of::<JobDetail<'static>>))])
+        .with_answers(&[(200, Json(of::<jobs::Moments>))]),
+    Route::get(LOOK, "/api/v1/jobs/{job}/stats", "how long it takes and how late it starts", &jobs::stats)
+        .with_query(&["window"])
+        .with_answers(&[(200, Json(of::<jobs::Stats<'static>>))]),
+    Route::get(LOOK, "/api/v1/jobs/{job}/heatmap", "the worst of each day of a year", &jobs::heatmap)
+        .with_query(&["year"])
+        .with_answers(&[(200, Json(of::<jobs::Heatmap>))]),
+    Route::post(OPERATE, "/api/v1/jobs/{job}/run", "runs it, now or at a time", &actions::run)
+        .with_body::<actions::RunParams>()
+        .with_answers(&[
+            (200, Json(of::<actions::StartedRun<'static>>)),
+            (202, Json(of::<actions::StartedRun<'static>>)),
+        ])
+        .with_meanings(&[
+            (200, "The run that was asked for before, by this key."),
+            (202, "The run, which is new."),
+        ])
         .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", |call| {
-        Box::pin(actions::resume(call))
-    })
-    .with_body::<actions::NoteBody>()
-    .with_answers(&[(200, Some(of::<JobDetail<'static>>))])
-    .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "pauses it", &actions::pause)
+        .with_body::<actions::PauseParams>()
+        .with_answers(&[(200, Json(of::<JobDetail<'static>>))])
+        .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", &actions::resume)
+        .with_body::<actions::NoteBody>()
+        .with_answers(&[(200, Json(of::<JobDetail<'static>>))])
+        .with_refusals(&[409]),
     Route::post(
         OPERATE,
         "/api/v1/jobs/{job}/backfill",
         "runs it for times that have passed, or only tells them",
-        |call| Box::pin(actions::backfill(call)),
+        &actions::backfill,
     )
     .with_body::<actions::Backfill>()
-    .with_answers(&[(200, Some(of::<actions::BackfillPreview>)), (202, Some(of::<actions::AcceptedAction>))])
+    .with_answers(&[(200, Json(of::<actions::BackfillPreview>)), (202, Json(of::<actions::AcceptedAction>))])
     .with_meanings(&[(200, "What it would run: a preview."), (202, "The action, which runs.")])
     .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(actions::pause(call)))
+    Route::post(OPERATE, "/api/v1/pause", "pauses everything", &actions::pause)
         .with_body::<actions::PauseParams>()
-        .with_answers(&[(200, Some(of::<overview::Status>))]),
-    Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| Box::pin(actions::resume(call)))
+        .with_answers(&[(200, Json(of::<overview::Status>))]),
+    Route::post(OPERATE, "/api/v1/resume", "lets everything go on", &actions::resume)
         .with_body::<actions::NoteBody>()
-        .with_answers(&[(200, Some(of::<overview::Status>))]),
-    Route::post(OPERATE, "/api/v1/actions", "does one thing to many, after a preview", |call| {
-        Box::pin(actions::many(call))
-    })
-    .with_body::<actions::BulkBody>()
-    .with_answers(&[
-        (200, Some(of::<actions::ActionPreview<'static>>)),
-        (202, Some(of::<actions::AcceptedAction>)),
-    ])
-    .with_meanings(&[(200, "What it would be done to: a preview."), (202, "The action, which runs.")])
-    .with_refusals(&[409]),
-    Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", |call| Box::pin(actions::progress(call)))
-        .with_answers(&[(200, Some(of::<ActionState>))]),
-    Route::get(LOOK, "/api/v1/runs", "the runs, those that ended last first", |call| {
-        Box::pin(runs::list(call))
-    })
-    .with_query(&["q", "job", "state", "cause", "group", "line", "since", "until", "order", "after", "limit"])
-    .with_answers(&[(200, Some(of::<List<Run>>))])
-    .with_refusals(&[404]),
-    Route::get(LOOK, "/api/v1/runs/{job}/{nominal}/{series}", "a run with its attempts", |call| {
-        Box::pin(runs::show(call))
-    })
-    .with_answers(&[(200, Some(of::<runs::RunDetail>))]),
-    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/cancel", "ends it", |call| {
-        Box::pin(actions::settle(call, Deed::Cancel))
+        .with_answers(&[(200, Json(of::<overview::Status>))]),
+    Route::post(OPERATE, "/api/v1/actions", "does one thing to many, after a preview", &actions::many)
+        .with_body::<actions::BulkBody>()
+        .with_answers(&[
+            (200, Json(of::<actions::ActionPreview<'static>>)),
+            (202, Json(of::<actions::AcceptedAction>)),
+        ])
+        .with_meanings(&[(200, "What it would be done to: a preview."), (202, "The action, which runs.")])
+        .with_refusals(&[409]),
+    Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", &actions::progress)
+        .with_answers(&[(200, Json(of::<ActionState>))]),
+    Route::get(LOOK, "/api/v1/runs", "the runs, those that ended last first", &runs::list)
+        .with_query(&[
+            "q", "job", "state", "cause", "group", "line", "since", "until", "order", "after", "limit",
+        ])
+        .with_answers(&[(200, Json(of::<List<Run>>))])
+        .with_refusals(&[404]),
+    Route::get(LOOK, "/api/v1/runs/{job}/{nominal}/{series}", "a run with its attempts", &runs::show)
+        .with_answers(&[(200, Json(of::<runs::RunDetail>))]),
+    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/cancel", "ends it", &|call| {
+        actions::settle(call, Deed::Cancel)
     })
     .with_body::<actions::NoteBody>()
-    .with_answers(&[(202, Some(of::<actions::SettledRun>))])
+    .with_answers(&[(202, Json(of::<actions::SettledRun>))])
     .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/retry", "runs a dead letter again", |call| {
-        Box::pin(actions::settle(call, Deed::Retry))
+    Route::post(
+        OPERATE,
+        "/api/v1/runs/{job}/{nominal}/{series}/retry",
+        "runs a dead letter again",
+        &|call| actions::settle(call, Deed::Retry),
+    )
+    .with_body::<actions::NoteBody>()
+    .with_answers(&[(202, Json(of::<actions::SettledRun>))])
+    .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "discards a dead letter", &|call| {
+        actions::settle(call, Deed::Drop)
     })
     .with_body::<actions::NoteBody>()
-    .with_answers(&[(202, Some(of::<actions::SettledRun>))])
-    .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "discards a dead letter", |call| {
-        Box::pin(actions::settle(call, Deed::Drop))
-    })
-    .with_body::<actions::NoteBody>()
-    .with_answers(&[(202, Some(of::<actions::SettledRun>))])
+    .with_answers(&[(202, Json(of::<actions::SettledRun>))])
     .with_refusals(&[409]),
     Route::get(
         LOOK,
         "/api/v1/runs/{job}/{nominal}/{series}/output",
         "what it wrote, or a range of it",
-        |call| Box::pin(log::output(call)),
+        &log::output,
     )
     .with_query(&["tail", "attempt"])
-    .with_answers(&[(200, None), (206, None)])
+    .with_answers(&[(200, Media(&["text/plain"])), (206, Media(&["text/plain"]))])
     .with_meanings(&[(200, "The output as a whole, or its last lines."), (206, "The bytes of `Range`.")])
     .with_refusals(&[410, 416]),
     Route::get(
         LOOK,
         "/api/v1/runs/{job}/{nominal}/{series}/output/events",
         "what it writes, as it comes",
-        |call| Box::pin(log::follow(call)),
+        &log::follow,
     )
     .with_query(&["after"])
-    .with_answers(&[(200, None)])
+    .with_answers(&[(200, Media(&["text/event-stream"]))])
     .with_refusals(&[410]),
-    Route::get(LOOK, "/api/v1/once", "one-shot jobs that wait", |call| Box::pin(once::list(call)))
+    Route::get(LOOK, "/api/v1/once", "one-shot jobs that wait", &once::list)
         .with_query(&["after", "limit"])
-        .with_answers(&[(200, Some(of::<List<once::Once>>))]),
+        .with_answers(&[(200, Json(of::<List<once::Once>>))]),
     Route::post(
         OPERATE,
         "/api/v1/once",
         "does once what a job does; work of its own needs `define`",
-        |call| Box::pin(once::create(call)),
+        &once::create,
     )
     .with_body_read::<once::OnceParams>(once::read)
-    .with_answers(&[(200, Some(of::<once::Submission>)), (201, Some(of::<once::Submission>))])
+    .with_answers(&[(200, Json(of::<once::Submission>)), (201, Json(of::<once::Submission>))])
     .with_meanings(&[(200, "What was submitted before, by this key."), (201, "What waits now.")])
     .with_refusals(&[404, 409]),
-    Route::post(OPERATE, "/api/v1/once/batch", "does many things once each, as the route before", |call| {
-        Box::pin(once::create_many(call))
-    })
+    Route::post(
+        OPERATE,
+        "/api/v1/once/batch",
+        "does many things once each, as the route before",
+        &once::create_many,
+    )
     .with_body::<once::Batch>()
-    .with_answers(&[(200, Some(of::<once::OnceAnswers>))]),
-    Route::get(LOOK, "/api/v1/once/{id}", "a one-shot job that waits", |call| Box::pin(once::show(call)))
-        .with_answers(&[(200, Some(of::<once::Once>))]),
-    Route::delete(OPERATE, "/api/v1/once/{id}", "withdraws a one-shot job that waits", |call| {
-        Box::pin(once::withdraw(call))
-    })
-    .with_answers(&[(204, None)])
-    .with_refusals(&[409]),
-    Route::get(LOOK, "/api/v1/files", "the files of jobs and their problems", |call| {
-        Box::pin(files::list(call))
-    })
-    .with_answers(&[(200, Some(of::<List<FileState>>))]),
-    Route::get(LOOK, "/api/v1/export", "all jobs as a job file", |call| Box::pin(define::export(call)))
-        .with_answers(&[(200, None)]),
-    Route::post(LOOK, "/api/v1/check", "what is wrong with files of jobs", |call| {
-        Box::pin(files::check(call))
-    })
-    .with_body::<files::CheckBody>()
-    .with_files()
-    .with_answers(&[(200, Some(of::<files::CheckedFiles>))]),
+    .with_answers(&[(200, Json(of::<once::OnceAnswers>))]),
+    Route::get(LOOK, "/api/v1/once/{id}", "a one-shot job that waits", &once::show)
+        .with_answers(&[(200, Json(of::<once::Once>))]),
+    Route::delete(OPERATE, "/api/v1/once/{id}", "withdraws a one-shot job that waits", &once::withdraw)
+        .with_answers(&[(204, Nothing)])
+        .with_refusals(&[409]),
+    Route::get(LOOK, "/api/v1/files", "the files of jobs and their problems", &files::list)
+        .with_answers(&[(200, Json(of::<List<FileState>>))]),
+    Route::get(LOOK, "/api/v1/export", "all jobs as a job file", &define::export)
+        .with_answers(&[(200, Media(&["application/toml"]))]),
+    Route::post(LOOK, "/api/v1/check", "what is wrong with files of jobs", &files::check)
+        .with_body::<files::CheckBody>()
+        .with_files()
+        .with_answers(&[(200, Json(of::<files::CheckedFiles>))]),
     Route::post(
         DEFINE,
         "/api/v1/apply",
         "takes over files of jobs, or tells what that would change",
-        |call| Box::pin(define::apply(call)),
+        &define::apply,
     )
     .with_body::<define::ApplyParams>()
     .with_files()
-    .with_answers(&[(200, Some(of::<define::AppliedFiles>))])
+    .with_answers(&[(200, Json(of::<define::AppliedFiles>))])
     .with_refusals(&[409]),
-    Route::post(LOOK, "/api/v1/explain", "what an expression means and when it is due", |call| {
-        Box::pin(explain::explain(call))
-    })
-    .with_body::<explain::ExplainParams>()
-    .with_answers(&[(200, Some(of::<explain::ExplainedExpression>))]),
-    Route::get(LOOK, "/api/v1/upcoming", "what is due in a span of time", |call| {
-        Box::pin(upcoming::upcoming(call))
-    })
-    .with_query(&["from", "to", "q", "group"])
-    .with_answers(&[(200, Some(of::<upcoming::Upcoming<'static>>))]),
-    Route::get(LOOK, "/api/v1/audit", "who asked for what, the newest first", |call| {
-        Box::pin(overview::audit(call))
-    })
-    .with_query(&["q", "since", "actor", "job", "after", "limit"])
-    .with_answers(&[(200, Some(of::<List<overview::AuditEntry>>))]),
-    Route::get(LOOK, "/api/v1/events", "what happens, as it happens", |call| Box::pin(events::events(call)))
+    Route::post(LOOK, "/api/v1/explain", "what an expression means and when it is due", &explain::explain)
+        .with_body::<explain::ExplainParams>()
+        .with_answers(&[(200, Json(of::<explain::ExplainedExpression>))]),
+    Route::get(LOOK, "/api/v1/upcoming", "what is due in a span of time", &upcoming::upcoming)
+        .with_query(&["from", "to", "q", "group"])
+        .with_answers(&[(200, Json(of::<upcoming::Upcoming<'static>>))]),
+    Route::get(LOOK, "/api/v1/audit", "who asked for what, the newest first", &overview::audit)
+        .with_query(&["q", "since", "actor", "job", "after", "limit"])
+        .with_answers(&[(200, Json(of::<List<overview::AuditEntry>>))]),
+    Route::get(LOOK, "/api/v1/events", "what happens, as it happens", &events::events)
         .with_query(&["after"])
-        .with_answers(&[(200, None)]),
-    Route::post(LOOK, "/api/v1/requests", "a request of the command line, which may need more", |call| {
-        Box::pin(requests::answer(call))
-    })
+        .with_answers(&[(200, Media(&["text/event-stream"]))]),
+    Route::post(
+        LOOK,
+        "/api/v1/requests",
+        "a request of the command line, which may need more",
+        &requests::answer,
+    )
     .with_body_read::<requests::RequestParams>(requests::read)
     .with_files()
-    .with_answers(&[(200, None)])
+    .with_answers(&[(200, Media(&["application/x-ndjson"]))])
     .with_meanings(&[(200, "Answers of the socket, one a line.")])
     .with_refusals(&[404, 409]),
 ];
