@@ -82,6 +82,7 @@ struct Entry {
 pub struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
+    origin: Origin,
 }
 
 /// Marks a connection as busy until it is dropped.
@@ -104,7 +105,7 @@ impl Connections {
         let number = table.last_number;
         table.entries.insert(number, Entry { origin, identity: None, is_busy: false, task: None });
         table.check();
-        ConnectionSlot { connections: Arc::clone(connections), number }
+        ConnectionSlot { connections: Arc::clone(connections), number, origin }
     }
 
     /// Ends the connections on which no request is being answered.
@@ -180,6 +181,14 @@ impl Entry {
 }
 
 impl ConnectionSlot {
+    /// The address that it comes from; `None` for a socket in a folder.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.origin {
+            Origin::Address(address) => Some(address),
+            Origin::User(_) | Origin::Unknown => None,
+        }
+    }
+
     /// The task that serves the connection: it is aborted when the connection ends for another.
     pub fn set_task(&self, task: AbortHandle) {
         match locked(&self.connections.table).entries.get_mut(&self.number) {

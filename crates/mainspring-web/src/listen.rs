@@ -10,6 +10,7 @@
 //! Does not encrypt, and does not bind where others could connect without a proxy: see
 //! [`settings`](crate::settings).
 
+use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::net::UnixStream;
@@ -43,7 +44,7 @@ use crate::openapi::document;
 use crate::pool::{Actor, CONNECTIONS, Connection, Pool};
 use crate::proxy_users::MAX_NAME_BYTES;
 use crate::repeats::Repeats;
-use crate::router::{Peer, router, serve};
+use crate::router::{router, serve};
 use crate::settings::{Address, Settings};
 use crate::write_timeout::WriteTimeout;
 
@@ -231,8 +232,7 @@ async fn accept(app: Arc<App>, router: Router, socket: Listening) {
                 match listener.accept().await {
                     Ok((stream, from)) if app.settings.takes(from.ip()) => {
                         let _ = stream.set_nodelay(true);
-                        let place = Connections::enter(&app.connections, Origin::Address(from.ip()));
-                        begin(&app, &router, Peer { from: Some(from.ip()), place }, stream);
+                        begin(&app, &router, Origin::Address(from.ip()), stream);
                     }
                     Ok((_, from)) => say_refused(&mut refused, from.ip()),
                     Err(_) => sleep(ACCEPT_REST).await,
@@ -245,8 +245,7 @@ async fn accept(app: Arc<App>, router: Router, socket: Listening) {
                 match listener.accept().await {
                     Ok((stream, _)) => {
                         let user = stream.peer_cred().map(|credentials| Origin::User(credentials.uid()));
-                        let place = Connections::enter(&app.connections, user.unwrap_or(Origin::Unknown));
-                        begin(&app, &router, Peer { from: None, place }, stream);
+                        begin(&app, &router, user.unwrap_or(Origin::Unknown), stream);
                     }
                     Err(_) => sleep(ACCEPT_REST).await,
                 }
@@ -265,21 +264,22 @@ fn say_refused(refused: &mut Repeats, from: IpAddr) {
 }
 
 /// Serves one connection on a task of its own.
-fn begin<S>(app: &Arc<App>, router: &Router, peer: Peer, stream: S)
+fn begin<S>(app: &Arc<App>, router: &Router, origin: Origin, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (app, router) = (Arc::clone(app), router.clone());
-    let place = peer.place.clone();
+    let slot = Connections::enter(&app.connections, origin);
+    let served = slot.clone();
     let task = tokio::spawn(async move {
-        let _occupied = peer.place.occupy();
+        let _occupied = served.occupy();
         let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
-            let busy = peer.place.begin_request();
-            let (app, router, peer) = (Arc::clone(&app), router.clone(), peer.clone());
+            let busy = served.begin_request();
+            let (app, router, slot) = (Arc::clone(&app), router.clone(), served.clone());
             async move {
-                let answer = serve(app, router, peer, request.map(Body::new)).await;
+                let answer = serve(&app, router, slot, request.map(Body::new)).await;
                 // A stream is an answer that is being sent for hours.
-                answer.map(|answer| answer.map(|body| with_guard(body, busy)))
+                Ok::<_, Infallible>(answer.map(|body| with_guard(body, busy)))
             }
         });
         let serving = http1::Builder::new()
@@ -291,7 +291,7 @@ where
         // What went wrong with a connection is the other side's business.
         let _ = serving.await;
     });
-    place.set_task(task.abort_handle());
+    slot.set_task(task.abort_handle());
 }
 
 /// A body that holds something until it is sent, or dropped.

@@ -10,8 +10,6 @@
 //! Does not read a body that is longer than it may be, or comes slower.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +17,10 @@ use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts, Path, Request};
 use axum::http::header::LOCATION;
-use axum::http::{Method, Response, StatusCode, Uri};
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::http::{Response, StatusCode, Uri};
+use axum::routing::{MethodFilter, MethodRouter};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
 use mainspring_exec::clock::Moment;
 use tokio::time::timeout;
 
@@ -43,29 +43,15 @@ use crate::sessions::{Identity, Principal};
 /// How long a body may take to come.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
-/// The connection that a request came over.
-#[derive(Clone, Debug)]
-pub struct Peer {
-    /// From where it was made; `None` for a socket in a folder.
-    pub from: Option<IpAddr>,
-    /// Its place among the connections.
-    pub place: ConnectionSlot,
-}
-
 /// The router over all routes.
 pub fn router(app: &Arc<App>) -> Router {
     let mut by_path: HashMap<&'static str, MethodRouter> = HashMap::new();
     for route in ROUTES {
-        let method = match route.method {
-            Method::POST => MethodFilter::POST,
-            Method::PUT => MethodFilter::PUT,
-            Method::DELETE => MethodFilter::DELETE,
-            _ => MethodFilter::GET,
-        };
+        let method = MethodFilter::try_from(route.method.clone()).expect("each method is one of HTTP's own");
         let app = Arc::clone(app);
         let handler = move |request: Request| answer(Arc::clone(&app), route, request);
         let known = by_path.remove(route.path).unwrap_or_default();
-        by_path.insert(route.path, known.merge(on(method, handler)));
+        by_path.insert(route.path, known.on(method, handler));
     }
     let mut router = Router::new();
     for (path, methods) in by_path {
@@ -77,53 +63,38 @@ pub fn router(app: &Arc<App>) -> Router {
 async fn no_method(path: &'static str) -> Response<Body> {
     let routes = ROUTES.iter().filter(|route| route.path == path);
     let allowed: Vec<&str> = routes.map(|route| route.method.as_str()).collect();
-    let mut problem = Problem::new(Code::METHOD, format!("only {} can be asked here", allowed.join(", ")));
-    problem.allow = Some(allowed.join(", "));
-    problem.response()
+    let allowed = allowed.join(", ");
+    let problem = Problem::new(Code::METHOD, format!("only {allowed} can be asked here"));
+    Problem { allow: Some(allowed), ..problem }.response()
 }
 
 /// Answers a request, whatever it is.
-///
-/// # Errors
-///
-/// None.
-pub async fn serve(
-    app: Arc<App>,
-    router: Router,
-    peer: Peer,
-    request: Request,
-) -> Result<Response<Body>, Infallible> {
-    let (mut parts, body) = request.into_parts();
-    let mut response = match check_host(&app, &parts.uri, &parts.headers) {
-        Err(problem) => {
-            app.meter.refuse(&problem);
-            problem.response()
+pub async fn serve(app: &App, router: Router, slot: ConnectionSlot, request: Request) -> Response<Body> {
+    let mut response = match addressed(app, request) {
+        Ok(mut request) => {
+            request.extensions_mut().insert(slot);
+            let Ok(response) = TowerToHyperService::new(router).call(request).await;
+            response
         }
-        Ok(()) => match without_prefix(&parts.uri, app.settings.prefix()) {
-            Err(response) => *response,
-            Ok(uri) => {
-                let bare = || (Private::default(), uri.clone());
-                let (private, uri) = if app.settings.is_secure() { bare() } else { Private::split(&uri) };
-                parts.uri = uri;
-                parts.extensions.insert(private);
-                parts.extensions.insert(peer);
-                let mut router = router;
-                let request = Request::from_parts(parts, body);
-                tower_call(&mut router, request).await
-            }
-        },
+        Err(response) => *response,
     };
     add_headers(response.headers_mut());
-    Ok(response)
+    response
 }
 
-async fn tower_call(router: &mut Router, request: Request) -> Response<Body> {
-    use hyper::service::Service;
-    let service = hyper_util::service::TowerToHyperService::new(router.clone());
-    match service.call(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
-    }
+/// A request that is meant for us, with its address below the base, of which the private part is beside it;
+/// else what is answered.
+fn addressed(app: &App, mut request: Request) -> Result<Request, Box<Response<Body>>> {
+    check_host(app, request.uri(), request.headers()).map_err(|problem| {
+        app.meter.refuse(&problem);
+        problem.response()
+    })?;
+    let uri = without_prefix(request.uri(), app.settings.prefix())?;
+    let bare = || (Private::default(), uri.clone());
+    let (private, uri) = if app.settings.is_secure() { bare() } else { Private::split(&uri) };
+    *request.uri_mut() = uri;
+    request.extensions_mut().insert(private);
+    Ok(request)
 }
 
 /// The address below the base; a redirection to the base where its last slash is missing.
@@ -176,10 +147,10 @@ async fn checked(
     let mut who = None;
     let mut proof = None;
     if let Access::Needs(scope) = route.access {
-        let peer = parts.extensions.get::<Peer>().cloned();
-        let (found, how) = identify(&app, peer.as_ref().and_then(|peer| peer.from), &parts.headers, now)?;
+        let slot: ConnectionSlot = parts.extensions.remove().expect("each request comes over a connection");
+        let (found, how) = identify(&app, slot.address(), &parts.headers, now)?;
         check_scope(&app, &found, scope)?;
-        if peer.is_some_and(|peer| !peer.place.prove(&found.identity)) {
+        if !slot.prove(&found.identity) {
             return Err(too_many_connections(&found));
         }
         if changes_something && how != Proof::Bearer {
