@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use mainspring_server::protocol::HistogramWire;
 
 use crate::lock::locked;
@@ -16,7 +17,7 @@ use crate::problem::{Code, Problem};
 /// Answers by route, method and status.
 #[derive(Debug, Default)]
 pub struct Meter {
-    answers: Mutex<BTreeMap<(&'static str, &'static str, u16), u64>>,
+    answers: Mutex<BTreeMap<(&'static str, &'static str, StatusCode), u64>>,
     durations: Mutex<BTreeMap<&'static str, HistogramWire>>,
     refusals: Mutex<BTreeMap<&'static str, u64>>,
 }
@@ -24,7 +25,7 @@ pub struct Meter {
 impl Meter {
     /// One more answer. `route` is a path of the table and no address, so that there are not more names than
     /// routes.
-    pub fn count(&self, route: &'static str, method: &'static str, status: u16, took: Duration) {
+    pub fn count(&self, route: &'static str, method: &'static str, status: StatusCode, took: Duration) {
         *locked(&self.answers).entry((route, method, status)).or_default() += 1;
         locked(&self.durations).entry(route).or_default().add(took);
     }
@@ -37,8 +38,8 @@ impl Meter {
     }
 
     /// How long answers took to begin, by route.
-    pub fn durations(&self) -> Vec<(String, HistogramWire)> {
-        locked(&self.durations).iter().map(|(route, took)| ((*route).to_owned(), took.clone())).collect()
+    pub fn durations(&self) -> Vec<([String; 1], HistogramWire)> {
+        locked(&self.durations).iter().map(|(route, took)| ([(*route).to_owned()], took.clone())).collect()
     }
 
     /// How many were refused, by the name of the problem; those too that did not happen.
@@ -48,7 +49,7 @@ impl Meter {
     }
 
     /// All counts.
-    pub fn all(&self) -> Vec<((&'static str, &'static str, u16), u64)> {
+    pub fn all(&self) -> Vec<((&'static str, &'static str, StatusCode), u64)> {
         locked(&self.answers).iter().map(|(key, count)| (*key, *count)).collect()
     }
 }

@@ -5,9 +5,10 @@
 //! ```
 //!
 //! A `counter` only grows, from 0 at the start of the server; a `gauge` is what is now; a `histogram` counts
-//! how often something took how long.
+//! how often something took how long. The label with the name of a job is `job_name`: Prometheus has a label
+//! `job` of its own, for what it scrapes, and would call ours `exported_job`.
 //!
-//! Cost: a pass over the text for each question; the help of one allocates nothing.
+//! Cost: a pass over the text for each question.
 //!
 //! Does not know their values: see [`metrics`](crate::metrics).
 
@@ -18,11 +19,20 @@ pub fn rows() -> impl Iterator<Item = [&'static str; 4]> {
     ROWS.lines().map(|row| row.split(" | ").collect::<Vec<_>>().try_into().expect("a test has read each row"))
 }
 
+fn row(name: &str) -> [&'static str; 4] {
+    let found = rows().find(|row| row[0] == name);
+    debug_assert!(found.is_some(), "{name} has no row");
+    found.unwrap_or_default()
+}
+
 /// What a metric says.
 pub fn help(name: &str) -> &'static str {
-    let says = ROWS.lines().find_map(|row| row.strip_prefix(name)?.strip_prefix(" | ")?.rsplit(" | ").next());
-    debug_assert!(says.is_some(), "{name} has no row");
-    says.unwrap_or_default()
+    row(name)[3]
+}
+
+/// The names of its labels.
+pub fn label_names(name: &str) -> impl Iterator<Item = &'static str> {
+    row(name)[2].split(", ")
 }
 
 #[cfg(test)]

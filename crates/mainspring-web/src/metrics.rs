@@ -24,14 +24,10 @@ use mainspring_server::protocol::{
 
 use crate::app::App;
 use crate::catalogue::CachedJob;
-use crate::metrics_writer::{MetricsWriter, TextFormat, label};
+use crate::metrics_writer::{MetricsWriter, TextFormat};
 use crate::problem::{Code, Problem, strange};
 use crate::resources::{Resources, store_sizes, zones_version};
 use crate::view::{state_code, zone_name, zone_of};
-
-/// The label with the name of a job. Prometheus has a label `job` of its own, for what it scrapes, and would
-/// call ours `exported_job`.
-const JOB: &str = "job_name";
 
 /// The series of jobs that are not told by name, and of what came of jobs that are gone.
 const OTHER: &str = "_other";
@@ -89,7 +85,7 @@ async fn of_owner(app: &App, writer: &mut MetricsWriter, counted: MetricsWire) -
     writer.gauge("agenda_mismatches", number(mismatched as u64));
     of_server(writer, &status);
     let sizes = store_sizes(&app.data).into_iter();
-    writer.gauges("store_bytes", sizes.map(|(part, bytes)| (vec![label("part", part)], number(bytes))));
+    writer.gauges("store_bytes", sizes.map(|(part, bytes)| ([part], number(bytes))));
     writer.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));
     writer.gauge("epoch", number(health.epoch.unwrap_or(0)));
     of_answers(app, writer, Some(&status));
@@ -102,23 +98,16 @@ fn of_program(app: &App, writer: &mut MetricsWriter, open_files_max: Option<u64>
     writer.gauge("sse_clients", number(app.feed.stream_count() as u64));
     writer.gauge("http_connections", number(app.connections.count() as u64));
     let commit = option_env!("MAINSPRING_COMMIT").unwrap_or("unknown");
-    let build = vec![label("version", env!("CARGO_PKG_VERSION")), label("commit", commit)];
-    writer.gauges("build_info", [(build, 1.0)]);
-    writer.gauges(
-        "tzdata_info",
-        [(vec![label("version", zones_version().as_deref().unwrap_or("unknown"))], 1.0)],
-    );
+    writer.gauges("build_info", [([env!("CARGO_PKG_VERSION"), commit], 1.0)]);
+    writer.gauges("tzdata_info", [([zones_version().as_deref().unwrap_or("unknown")], 1.0)]);
     of_process(writer, open_files_max);
 }
 
 fn of_jobs(app: &App, writer: &mut MetricsWriter, jobs: &[&CachedJob]) {
-    let named = |wire: &JobWire| vec![label(JOB, &wire.name)];
     let of = |value: fn(&JobWire) -> Option<f64>| {
-        jobs.iter()
-            .filter_map(move |known| Some((named(&known.wire), value(&known.wire)?)))
-            .collect::<Vec<_>>()
+        jobs.iter().filter_map(move |known| Some(([&known.wire.name], value(&known.wire)?)))
     };
-    writer.counters("job_runs", jobs.iter().map(|known| (named(&known.wire), known.wire.runs)));
+    writer.counters("job_runs", jobs.iter().map(|known| ([&known.wire.name], known.wire.runs)));
     // A look that is earlier is one of several on the way to a time that is far away.
     writer.gauges(
         "job_next_run_timestamp_seconds",
@@ -131,23 +120,21 @@ fn of_jobs(app: &App, writer: &mut MetricsWriter, jobs: &[&CachedJob]) {
         let why = if 0 < wire.running && !is_allowed_to_overlap(wire) { "overlap" } else { "place" };
         ["overlap", "place"].map(|reason| {
             let count = if reason == why { wire.queued } else { 0 };
-            ([named(wire), vec![label("reason", reason)]].concat(), number(count as u64))
+            ([&wire.name, reason], number(count as u64))
         })
     });
-    writer.gauges("runs_queued", queued.collect::<Vec<_>>());
+    writer.gauges("runs_queued", queued);
     writer.gauges("job_silent", of(|wire| Some(f64::from(u8::from(wire.silent_since.is_some())))));
     let paused = jobs.iter().map(|known| {
         let state = known.wire.state_code;
         let (is_paused, reason) = if state.is_paused() { (true, state_code(state)) } else { (false, "") };
-        ([named(&known.wire), vec![label("reason", reason)]].concat(), f64::from(u8::from(is_paused)))
+        ([&known.wire.name, reason], f64::from(u8::from(is_paused)))
     });
     writer.gauges("job_paused", paused);
     let info = jobs.iter().map(|known| {
         let wire = &known.wire;
         let zone = zone_name(zone_of(app, Some(known)));
-        let group = wire.group.as_deref().unwrap_or_default();
-        let labels = vec![label("group", group), label("source", &wire.source), label("zone", zone)];
-        ([named(wire), labels].concat(), 1.0)
+        ([&wire.name, wire.group.as_deref().unwrap_or_default(), &wire.source, zone], 1.0)
     });
     writer.gauges("job_info", info);
 }
@@ -167,8 +154,7 @@ fn of_waiting(writer: &mut MetricsWriter, jobs: &[&CachedJob], waiting: &Waiting
     }
     *dead.entry(ONCE).or_default() += waiting.dead_once;
     *dead.entry(OTHER).or_default() += waiting.dead_uncounted;
-    writer
-        .gauges("dead_letters", dead.into_iter().map(|(job, count)| (vec![label(JOB, job)], number(count))));
+    writer.gauges("dead_letters", dead.into_iter().map(|(job, count)| ([job], number(count))));
     let overdue = waiting.first_due_ms.map(|due_ms| Moment::now().wall.as_millisecond() - due_ms);
     let overdue = overdue.and_then(|ms| u64::try_from(ms).ok()).unwrap_or_default();
     writer.gauge("once_oldest_overdue_seconds", Duration::from_millis(overdue).as_secs_f64());
@@ -176,29 +162,27 @@ fn of_waiting(writer: &mut MetricsWriter, jobs: &[&CachedJob], waiting: &Waiting
 
 /// What the listener has answered, and what was refused: by the loop as well, if there is one.
 fn of_answers(app: &App, writer: &mut MetricsWriter, status: Option<&StatusWire>) {
-    let answers = app.meter.all().into_iter().map(|((route, method, code), count)| {
-        (vec![label("route", route), label("method", method), label("code", &code.to_string())], count)
-    });
-    writer.counters("http_requests", answers);
-    writer.histograms("http_request_duration_seconds", "route", app.meter.durations());
+    let answers = app.meter.all();
+    let rows =
+        answers.iter().map(|((route, method, code), count)| ([*route, *method, code.as_str()], *count));
+    writer.counters("http_requests", rows);
+    writer.histograms("http_request_duration_seconds", app.meter.durations());
     let refused = app.meter.refusals().into_iter().chain(status.map(|status| ("rate", status.refused)));
-    writer.counters("refused", refused.map(|(reason, count)| (vec![label("reason", reason)], count)));
+    writer.counters("refused", refused.map(|(reason, count)| ([reason], count)));
 }
 
 /// What was counted since the start. A job that has done nothing yet has its series, so that an alert sees
 /// the first failure as a change.
 fn of_runs(writer: &mut MetricsWriter, jobs: &[&CachedJob], counted: MetricsWire) {
     let MetricsWire { jobs: mut by_name, others, once, lateness, turn, commit, operations, .. } = counted;
-    writer.histograms("reader_query_seconds", "query", counted.queries);
+    let queries = counted.queries.into_iter().map(|(query, took)| ([query], took));
+    writer.histograms("reader_query_seconds", queries);
     let always = ["succeeded", "failed"].map(|state| (state.to_owned(), 0));
     let notifications = always.into_iter().chain(counted.notifications).collect::<BTreeMap<String, u64>>();
-    writer.counters(
-        "notifications",
-        notifications.into_iter().map(|(state, count)| (vec![label("result", &state)], count)),
-    );
+    writer.counters("notifications", notifications.into_iter().map(|(state, count)| ([state], count)));
     writer.counter("output_lost_bytes", counted.output_lost_bytes);
     let jumps = [("forward", counted.jumps_forward), ("back", counted.jumps_back)];
-    writer.counters("clock_jumps", jumps.map(|(to, count)| (vec![label("direction", to)], count)));
+    writer.counters("clock_jumps", jumps.map(|(to, count)| ([to], count)));
     let mut of: Vec<(String, JobMetricsWire)> = Vec::with_capacity(jobs.len() + 2);
     for known in jobs {
         let name = &known.wire.name;
@@ -206,31 +190,29 @@ fn of_runs(writer: &mut MetricsWriter, jobs: &[&CachedJob], counted: MetricsWire
     }
     of.extend([(OTHER.to_owned(), others), (ONCE.to_owned(), once)]);
     type Counts = fn(&JobMetricsWire) -> &BTreeMap<String, u64>;
-    let counters: [(&str, &str, Counts, &[&str]); 4] = [
-        ("runs_started", "cause", |job| &job.started, &["trigger"]),
-        ("runs_ended", "state", |job| &job.ended, &["succeeded", "failed", "timed_out", "abandoned", "dead"]),
-        ("occurrences_missed", "reason", |job| &job.missed, &["server_down"]),
-        ("occurrences_skipped", "reason", |job| &job.skipped, &["earlier_running"]),
+    let counters: [(&str, Counts, &[&str]); 4] = [
+        ("runs_started", |job| &job.started, &["trigger"]),
+        ("runs_ended", |job| &job.ended, &["succeeded", "failed", "timed_out", "abandoned", "dead"]),
+        ("occurrences_missed", |job| &job.missed, &["server_down"]),
+        ("occurrences_skipped", |job| &job.skipped, &["earlier_running"]),
     ];
-    for (name, by, counts, always) in counters {
+    for (name, counts, always) in counters {
         let mut rows = Vec::new();
         for (job, counted) in &of {
             let counts = counts(counted);
             let absent = always.iter().filter(|value| !counts.contains_key(**value)).map(|value| (*value, 0));
             for (value, count) in counts.iter().map(|(value, count)| (value.as_str(), *count)).chain(absent) {
-                rows.push((vec![label(JOB, job), label(by, value)], count));
+                rows.push(([job.as_str(), value], count));
             }
         }
         writer.counters(name, rows);
     }
-    writer.counters("retries", of.iter().map(|(job, counted)| (vec![label(JOB, job)], counted.retries)));
-    let coalesced = of.iter().map(|(job, counted)| (vec![label(JOB, job)], counted.coalesced));
-    writer.counters("occurrences_coalesced", coalesced);
-    let success =
-        of.iter().filter_map(|(job, counted)| Some((vec![label(JOB, job)], seconds(counted.last_success?))));
-    writer.gauges("job_last_success_timestamp_seconds", success.collect::<Vec<_>>());
-    let durations = of.into_iter().map(|(job, counted)| (job, counted.duration));
-    writer.histograms("run_duration_seconds", JOB, durations);
+    writer.counters("retries", of.iter().map(|(job, counted)| ([job], counted.retries)));
+    writer.counters("occurrences_coalesced", of.iter().map(|(job, counted)| ([job], counted.coalesced)));
+    let success = of.iter().filter_map(|(job, counted)| Some(([job], seconds(counted.last_success?))));
+    writer.gauges("job_last_success_timestamp_seconds", success);
+    let durations = of.into_iter().map(|(job, counted)| ([job], counted.duration));
+    writer.histograms("run_duration_seconds", durations);
     writer.histogram("run_start_lateness_seconds", lateness);
     writer.histogram("loop_turn_seconds", turn);
     writer.histogram("commit_seconds", commit);
@@ -249,14 +231,11 @@ fn of_server(writer: &mut MetricsWriter, status: &StatusWire) {
         writer.gauge(name, number(value));
     }
     status.cluster.iter().for_each(|cluster| of_cluster(writer, cluster));
-    let files = status
-        .files
-        .iter()
-        .map(|file| (vec![label("file", &file.name)], f64::from(u8::from(!file.problems.is_empty()))));
-    writer.gauges("file_problems", files.collect::<Vec<_>>());
-    let read =
-        status.files.iter().filter_map(|file| Some((vec![label("file", &file.name)], seconds(file.read?))));
-    writer.gauges("config_last_reload_success_timestamp_seconds", read.collect::<Vec<_>>());
+    let files = || status.files.iter();
+    let problems = files().map(|file| ([&file.name], f64::from(u8::from(!file.problems.is_empty()))));
+    writer.gauges("file_problems", problems);
+    let read = files().filter_map(|file| Some(([&file.name], seconds(file.read?))));
+    writer.gauges("config_last_reload_success_timestamp_seconds", read);
 }
 
 /// The servers that share a database.
@@ -268,18 +247,14 @@ fn of_cluster(writer: &mut MetricsWriter, cluster: &ClusterWire) {
     writer.gauge("clock_offset_seconds", if cluster.clock_ahead_ms < 0 { -ahead } else { ahead });
     let kinds = ["clean", "unclean", "rebooted", "interrupted"];
     let count = |kind: &str| cluster.takeovers.get(kind).copied().unwrap_or_default();
-    writer.counters("takeovers", kinds.map(|kind| (vec![label("kind", kind)], count(kind))));
+    writer.counters("takeovers", kinds.map(|kind| ([kind], count(kind))));
     writer.counter("fenced", cluster.fenced);
     writer.gauge("inbox_oldest_seconds", in_seconds(cluster.inbox_oldest_ms.unwrap_or_default()));
     let there: Vec<&MemberWire> = cluster.servers.iter().filter(|server| server.is_there()).collect();
     writer.gauge("servers", number(there.len() as u64));
     // By what stays when a server starts again, which its name does not.
     let of = |value: fn(&MemberWire) -> u64| {
-        let rows = there.iter().map(|server| {
-            let labels = vec![label("host", &server.host), label("data", &server.address)];
-            (labels, number(value(server)))
-        });
-        rows.collect::<Vec<_>>()
+        there.iter().map(move |server| ([&server.host, &server.address], number(value(server))))
     };
     writer.gauges("server_runs", of(|server| server.running));
     writer.gauges("server_capacity", of(|server| server.capacity));

@@ -17,7 +17,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::metric_rows::help;
+use crate::metric_rows::{help, label_names};
 
 /// The buckets of what is reported by job, route or question: every second one of the loop's, so that 200
 /// jobs have not 4,000 series more.
@@ -181,40 +181,51 @@ impl MetricsWriter {
         self.0.register(name, help(name), FilledHistogram { wire, bounds, step: 1 });
     }
 
-    /// Histograms of several, each by one label.
-    pub fn histograms(
+    /// Histograms of several, each with the values of its labels.
+    pub fn histograms<const N: usize>(
         &mut self,
         name: &str,
-        by: &str,
-        of: impl IntoIterator<Item = (String, HistogramWire)>,
+        rows: impl IntoIterator<Item = ([String; N], HistogramWire)>,
     ) {
-        let filled =
-            of.into_iter().map(|(value, wire)| (vec![label(by, &value)], FilledHistogram::coarse(wire)));
+        let label = labels(name);
+        let filled = rows.into_iter().map(|(values, wire)| (label(values), FilledHistogram::coarse(wire)));
         self.0.register(name, help(name), FilledFamily(filled.collect()));
     }
 
-    /// Values, each with its labels.
-    pub fn gauges(&mut self, name: &str, rows: impl IntoIterator<Item = (Labels, f64)>) {
+    /// Values, each with those of its labels.
+    pub fn gauges<const N: usize>(
+        &mut self,
+        name: &str,
+        rows: impl IntoIterator<Item = ([impl ToString; N], f64)>,
+    ) {
         let family = Family::<Labels, Gauge<f64, std::sync::atomic::AtomicU64>>::default();
-        for (labels, value) in rows {
-            family.get_or_create(&labels).set(value);
+        let label = labels(name);
+        for (values, value) in rows {
+            family.get_or_create(&label(values)).set(value);
         }
         self.0.register(name, help(name), family);
     }
 
-    /// Counts, each with its labels.
-    pub fn counters(&mut self, name: &str, rows: impl IntoIterator<Item = (Labels, u64)>) {
+    /// Counts, each with the values of its labels.
+    pub fn counters<const N: usize>(
+        &mut self,
+        name: &str,
+        rows: impl IntoIterator<Item = ([impl ToString; N], u64)>,
+    ) {
         let family = Family::<Labels, prometheus_client::metrics::counter::Counter>::default();
-        for (labels, value) in rows {
-            family.get_or_create(&labels).inc_by(value);
+        let label = labels(name);
+        for (values, count) in rows {
+            family.get_or_create(&label(values)).inc_by(count);
         }
         self.0.register(name, help(name), family);
     }
 }
 
-/// A label with its value.
-pub fn label(name: &str, value: &str) -> (String, String) {
-    (name.to_owned(), value.to_owned())
+/// What puts values beside the names of the labels of a metric, in the order of its row.
+fn labels<T: ToString, const N: usize>(name: &str) -> impl Fn([T; N]) -> Labels {
+    let names: Vec<&str> = label_names(name).collect();
+    debug_assert_eq!(names.len(), N, "each label of {name} has a value");
+    move |values| names.iter().map(ToString::to_string).zip(values.map(|value| value.to_string())).collect()
 }
 
 #[cfg(test)]

@@ -129,8 +129,7 @@ async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Respo
     let response = reply.unwrap_or_else(refused);
     let sent = prepared(&app.budget, owner.as_ref(), &wanted, response).await;
     let response = sent.unwrap_or_else(refused);
-    let (status, took) = (response.status().as_u16(), Moment::now().since(began));
-    app.meter.count(route.path, route.method.as_str(), status, took);
+    app.meter.count(route.path, route.method.as_str(), response.status(), Moment::now().since(began));
     response
 }
 
