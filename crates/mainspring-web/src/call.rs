@@ -23,6 +23,7 @@ use tokio::task::yield_now;
 
 use crate::app::App;
 use crate::body_stream::{Sender, flow};
+use crate::event_stream::EventStream;
 use crate::guard::{Proof, is_signed_in};
 use crate::memory_budget::SHORT_BYTES;
 use crate::private::Private;
@@ -148,12 +149,26 @@ impl Call {
         self.who.as_ref().ok_or_else(|| Problem::new(Code::UNAUTHENTICATED, "sign in first"))
     }
 
-    /// An answer that is a stream, for as long as the caller is signed in.
-    pub fn stream(&self) -> (Sender, Response<Body>) {
-        let (app, who, proof) = (Arc::clone(&self.app), self.who.clone(), self.proof.clone());
-        flow(move || {
-            who.as_ref().zip(proof.as_ref()).is_some_and(|(who, proof)| is_signed_in(&app, who, proof))
-        })
+    /// An answer that is a stream, for as long as the caller is signed in. It has a place among the streams
+    /// until its writing end is dropped.
+    ///
+    /// # Errors
+    ///
+    /// 429 while there are as many streams as may be.
+    pub fn stream(&self) -> Result<(Sender, Response<Body>), Problem> {
+        let (app, who, proof) = (Arc::clone(&self.app), self.who()?.clone(), self.proof.clone());
+        let slot = EventStream::slot(&app.feed, &who.identity)?;
+        Ok(flow(move || {
+            let _held = &slot;
+            proof.as_ref().is_some_and(|proof| is_signed_in(&app, &who, proof))
+        }))
+    }
+
+    /// How far a stream was when its client went away. A browser that comes back asks by the same address, and
+    /// says it beside.
+    pub fn seen(&self) -> Option<&str> {
+        let last = self.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+        last.or(self.params.get("after"))
     }
 
     /// The body as a document. An empty one is `{}`.

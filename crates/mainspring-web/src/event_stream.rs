@@ -25,6 +25,7 @@ use tokio::sync::Notify;
 
 use crate::connections::{MAX_OF_IDENTITY, MAX_PROVEN};
 use crate::lock::locked;
+use crate::problem::{Code, Problem};
 use crate::sessions::Identity;
 
 /// How many events are kept for who comes back: a busy minute.
@@ -100,10 +101,20 @@ impl EventStream {
         EventStream { ring: Mutex::new(ring), ..EventStream::default() }
     }
 
-    /// A place for one more stream of an identity; `None` where the identity, or all together, have as many
-    /// as may be.
-    pub fn slot(feed: &Arc<EventStream>, identity: &Identity) -> Option<StreamSlot> {
-        feed.take_place(identity).then(|| StreamSlot(Arc::clone(feed), identity.clone()))
+    /// A place for one more stream of an identity.
+    ///
+    /// # Errors
+    ///
+    /// 429 where the identity, or all together, have as many as may be.
+    pub fn slot(feed: &Arc<EventStream>, identity: &Identity) -> Result<StreamSlot, Problem> {
+        if feed.take_place(identity) {
+            return Ok(StreamSlot(Arc::clone(feed), identity.clone()));
+        }
+        let text = format!(
+            "there are {MAX_STREAMS_OF_IDENTITY} streams of yours, or {MAX_STREAMS} of all, and there may be no \
+             more: close a page, or end a command that follows or waits"
+        );
+        Err(Problem::new(Code::TOO_MANY, text).again_after(15))
     }
 
     fn take_place(&self, identity: &Identity) -> bool {

@@ -7,11 +7,9 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use axum::http::header::HeaderName;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::log::too_many_streams;
 use crate::body_stream::Sender;
 use crate::call::{Call, Reply};
 use crate::event_stream::{BEAT, EventStream, plain};
@@ -22,17 +20,10 @@ use crate::event_stream::{BEAT, EventStream, plain};
 ///
 /// 429 while there are as many streams as may be.
 pub async fn events(call: Call) -> Reply {
-    let params = &call.params;
-    let last = call.headers.get(HeaderName::from_static("last-event-id")).and_then(|id| id.to_str().ok());
-    let after = last.or(params.get("after")).map(str::to_owned);
-    let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
-    let (sender, response) = call.stream();
+    let (sender, response) = call.stream()?;
     let now = call.now.wall.to_string();
     let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "assets": call.app.assets.hash, "now": now });
-    tokio::spawn(async move {
-        tell(&call.app.feed, &hello, after.as_deref(), &sender, BEAT).await;
-        drop(slot);
-    });
+    tokio::spawn(async move { tell(&call.app.feed, &hello, call.seen(), &sender, BEAT).await });
     Ok(response)
 }
 

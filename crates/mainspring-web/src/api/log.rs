@@ -24,7 +24,7 @@ use tokio::time::sleep;
 use super::runs::found;
 use crate::body_stream::{MAX_WAITING_BYTES, Sender};
 use crate::call::{Call, Reply};
-use crate::event_stream::{BEAT, EventStream, MAX_STREAMS, MAX_STREAMS_OF_IDENTITY, plain};
+use crate::event_stream::{BEAT, plain};
 use crate::header::set;
 use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
@@ -167,33 +167,14 @@ fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> R
 /// 404 if there is no such run, 410 if its output is not kept any more, 429 while there are as many streams
 /// as may be.
 pub async fn follow(call: Call) -> Reply {
-    let params = &call.params;
-    // A browser that comes back asks by the same address, and says beside it how far it was.
-    let last = call.headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let after: u64 = last
-        .or(params.get("after"))
-        .unwrap_or("0")
-        .parse()
-        .map_err(|_| Problem::new(Code::USAGE, "`after` must be a number"))?;
+    let after = call.seen().unwrap_or("0").parse::<u64>();
+    let after = after.map_err(|_| Problem::new(Code::USAGE, "`after` must be a number"))?;
     let run = found(&call).await?.run;
     open(&call, &run)?;
-    let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
-    let (sender, response) = call.stream();
+    let (sender, response) = call.stream()?;
     let owner = Some(call.who()?.identity.clone());
-    tokio::spawn(asking_for(owner, async move {
-        follow_file(&call, run, after, sender).await;
-        drop(slot);
-    }));
+    tokio::spawn(asking_for(owner, async move { follow_file(&call, run, after, sender).await }));
     Ok(response)
-}
-
-/// The answer to an identity with as many streams as it may have.
-pub fn too_many_streams() -> Problem {
-    let text = format!(
-        "there are {MAX_STREAMS_OF_IDENTITY} streams of yours, or {MAX_STREAMS} of all, and there may be no \
-         more: close a page, or end a command that follows or waits"
-    );
-    Problem::new(Code::TOO_MANY, text).again_after(15)
 }
 
 async fn follow_file(call: &Call, mut run: RunWire, after: u64, sender: Sender) {

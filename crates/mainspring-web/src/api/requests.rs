@@ -17,6 +17,7 @@
 
 use std::pin::pin;
 
+use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use mainspring_host::socket::connect;
@@ -24,10 +25,9 @@ use mainspring_server::protocol::{Answers, IdentifiedRequest, Power, Request, Re
 use schemars::JsonSchema;
 use tokio::time::timeout;
 
-use super::log::too_many_streams;
 use crate::body_stream::Sender;
 use crate::call::{Call, Reply, text};
-use crate::event_stream::{BEAT, EventStream, StreamSlot};
+use crate::event_stream::BEAT;
 use crate::guard::check_scope;
 use crate::pool::{Actor, Connection};
 use crate::problem::{Code, Problem};
@@ -69,15 +69,18 @@ pub async fn answer(call: Call) -> Reply {
     match request {
         Request::Run { job, wait: true, due, key } => {
             // First, because a run that has started is not taken back.
-            let place = place(&call)?;
+            let (line, stream) = place(&call)?;
             let run = Request::Run { job, wait: false, due, key };
             let first = call.app.change(call.who()?, comment, run).await?;
             let Response::Planned { run } = &first else { return lines(&first, id) };
             let wait = Request::Wait { run: run.to_string() };
-            waiting(&call, place, id, Some(first), wait).await
+            Ok(told(line, stream, id, first, Some(wait)))
         }
         request if request.row().answers != Answers::One => {
-            waiting(&call, place(&call)?, id, None, request).await
+            let (mut line, stream) = place(&call)?;
+            // An error that comes at once is one of HTTP.
+            let first = line.ask(Actor::default(), request).await?;
+            Ok(told(line, stream, id, first, None))
         }
         request if scope == Scope::Look => lines(&call.app.pool.look(request).await?, id),
         request => lines(&call.app.change(call.who()?, comment, request).await?, id),
@@ -101,71 +104,57 @@ fn lines(response: &Response, id: u64) -> Reply {
     Ok(text(LINES, response.line(id)))
 }
 
-/// A place among the streams, and a connection of its own to the loop.
-fn place(call: &Call) -> Result<(StreamSlot, Connection), Problem> {
-    let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
+/// An answer that is a stream, with its writing end.
+type Stream = (Sender, axum::http::Response<Body>);
+
+/// A connection of its own to the loop, and a place among the streams.
+fn place(call: &Call) -> Result<(Connection, Stream), Problem> {
+    let stream = call.stream()?;
     let gone = |_| Problem::new(Code::TEMPORARY, "the server is stopping");
-    let stream = connect(&call.app.data.socket()).map_err(gone)?;
-    Ok((slot, Connection::new(stream).map_err(gone)?))
+    let line = connect(&call.app.data.socket()).map_err(gone)?;
+    Ok((Connection::new(line).map_err(gone)?, stream))
 }
 
-/// Answers with what comes, as it comes.
-async fn waiting(
-    call: &Call,
-    (slot, mut line): (StreamSlot, Connection),
+/// Answers with what comes, as it comes: the first answer, and those that follow.
+fn told(
+    mut line: Connection,
+    (sender, mut response): Stream,
     id: u64,
-    first: Option<Response>,
-    request: Request,
-) -> Reply {
-    // An error that comes at once is one of HTTP.
-    let next = match &first {
-        None => Some(line.ask(Actor::default(), request.clone()).await?),
-        Some(_) => None,
-    };
-    let (sender, mut response) = call.stream();
+    first: Response,
+    question: Option<Request>,
+) -> axum::http::Response<Body> {
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(LINES));
-    tokio::spawn(async move {
-        tell(&mut line, id, [first, next], request, &sender).await;
-        drop(slot);
-    });
-    Ok(response)
+    tokio::spawn(async move { tell(&mut line, &sender, id, first, question).await });
+    response
 }
 
+/// Tells an answer, and then those to a question; without one those that follow to what was asked before.
 async fn tell(
     line: &mut Connection,
-    id: u64,
-    known: [Option<Response>; 2],
-    request: Request,
     sender: &Sender,
+    id: u64,
+    first: Response,
+    mut question: Option<Request>,
 ) {
-    let is_asked = known[1].is_some();
-    for response in known.into_iter().flatten() {
-        let is_last = is_asked && !matches!(response, Response::Line(_));
+    let mut response = first;
+    loop {
+        let is_last = question.is_none() && !matches!(response, Response::Line(_));
         if !sender.send(response.line(id)).await || is_last {
             return;
         }
-    }
-    let mut question = Some(request).filter(|_| !is_asked);
-    loop {
-        let response = {
-            let mut next = pin!(async {
-                match question.take() {
-                    Some(request) => line.ask(Actor::default(), request).await,
-                    None => line.next().await,
-                }
-            });
-            loop {
-                match sender.while_read(timeout(BEAT, next.as_mut())).await {
-                    Some(Ok(response)) => break response,
-                    Some(Err(_)) if sender.send("\n".to_owned()).await => {}
-                    _ => return,
-                }
+        let mut next = pin!(async {
+            match question.take() {
+                Some(request) => line.ask(Actor::default(), request).await,
+                None => line.next().await,
+            }
+        });
+        response = loop {
+            match sender.while_read(timeout(BEAT, next.as_mut())).await {
+                Some(Ok(answer)) => break answer.unwrap_or_else(Response::Error),
+                Some(Err(_)) if sender.send("\n".to_owned()).await => {}
+                _ => return,
             }
         };
-        let response = response.unwrap_or_else(Response::Error);
-        if !sender.send(response.line(id)).await || !matches!(response, Response::Line(_)) {
-            return;
-        }
     }
 }
 
