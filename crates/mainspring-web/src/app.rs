@@ -94,7 +94,7 @@ pub struct App {
     clicks: Mutex<HashMap<(String, String), Click>>,
     /// One click of an identity leads to its run before its next is looked at: two of the same may come
     /// together.
-    pub clicking: Shares,
+    pub clicking: Shares<1>,
 }
 
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl App {
             no_tokens: Mutex::default(),
             sessions: Mutex::new(Sessions::default()),
             clicks: Mutex::new(HashMap::new()),
-            clicking: Shares::new(1),
+            clicking: Shares::default(),
             output: data.output(),
             catalogue: Catalogue::new(zone.clone()),
             feed: Arc::new(EventStream::new(Moment::now().wall)),
@@ -133,7 +133,7 @@ impl App {
             connections: Arc::default(),
             meter: Meter::default(),
             description: OnceLock::new(),
-            assets: Assets::new(),
+            assets: Assets::default(),
             settings,
             data,
             zone,

@@ -63,9 +63,8 @@ pub struct Assets {
     files: Vec<Asset>,
 }
 
-impl Assets {
-    /// Makes them.
-    pub fn new() -> Assets {
+impl Default for Assets {
+    fn default() -> Assets {
         let sources = files![
             "actions.js" "ansi.js" "api.js" "charts.js" "dom.js" "format.js" "icon.svg" "index.html"
             "job.js" "keys.js" "lists.js" "live.js" "log.js" "main.js" "now.js" "page.css" "run.js" "server.js" "start.js" "status_bar.js"
@@ -99,17 +98,13 @@ impl Assets {
         debug_assert!(!index.contains(HASH_MARK));
         Assets { hash, index: Bytes::from(index), style_hash, files }
     }
+}
 
+impl Assets {
     /// The file of a name, if it is one that has an address of its own.
     pub fn find(&self, name: &str) -> Option<&Asset> {
         let is_part = |name: &str| matches!(name, "index.html" | "page.css");
         self.files.iter().find(|file| file.name == name && !is_part(file.name))
-    }
-}
-
-impl Default for Assets {
-    fn default() -> Assets {
-        Assets::new()
     }
 }
 
@@ -174,7 +169,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_page_is_embedded_and_found_by_the_page() {
-        let assets = Assets::new();
+        let assets = Assets::default();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("page/assets");
         let mut names: Vec<String> = fs::read_dir(folder)
             .unwrap()

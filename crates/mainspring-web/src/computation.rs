@@ -23,16 +23,8 @@ use crate::shares::Shares;
 pub const MAX_THREADS: usize = 2;
 
 /// The turns of the identities that compute, or wait to.
-#[derive(Debug)]
-pub struct Computations {
-    turns: Shares,
-}
-
-impl Default for Computations {
-    fn default() -> Computations {
-        Computations { turns: Shares::new(1) }
-    }
-}
+#[derive(Debug, Default)]
+pub struct Computations(Shares<1>);
 
 impl Computations {
     /// Runs `work` when its identity has its turn, and answers what it made.
@@ -45,7 +37,7 @@ impl Computations {
         identity: &Identity,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = self.turns.enter(Some(identity)).await;
+        let turn = self.0.enter(Some(identity)).await;
         let computed = spawn_blocking(move || {
             // The turn ends with the work, not with the client.
             let _turn = turn;
@@ -58,6 +50,7 @@ impl Computations {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lock::locked;
     use std::sync::Arc;
     use std::sync::mpsc::channel;
 
@@ -82,6 +75,6 @@ mod tests {
             assert_eq!(next.await.unwrap(), Ok(2));
             assert_eq!(computations.run(&of("ada"), || 4).await, Ok(4));
         });
-        assert_eq!(computations.turns.owner_count(), 1, "turns that are over are forgotten");
+        assert_eq!(locked(&computations.0.0).len(), 1, "turns that are over are forgotten");
     }
 }

@@ -68,7 +68,7 @@ pub struct Actor {
 /// The connections to the loop.
 #[derive(Debug)]
 pub struct Pool {
-    shares: Shares,
+    shares: Shares<QUESTIONS_OF_IDENTITY>,
     free: Semaphore,
     idle: Mutex<Vec<Connection>>,
 }
@@ -156,8 +156,8 @@ impl Connection {
 impl Pool {
     /// Makes the pool of these connections.
     pub fn new(connections: Vec<Connection>) -> Arc<Pool> {
-        let (shares, free) = (Shares::new(QUESTIONS_OF_IDENTITY), Semaphore::new(connections.len()));
-        Arc::new(Pool { shares, free, idle: Mutex::new(connections) })
+        let free = Semaphore::new(connections.len());
+        Arc::new(Pool { shares: Shares::default(), free, idle: Mutex::new(connections) })
     }
 
     /// Asks something that only looks.

@@ -16,35 +16,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::lock::locked;
 use crate::sessions::Identity;
 
-/// The places of all identities.
-#[derive(Debug)]
-pub struct Shares {
-    places_of_identity: usize,
-    /// `None`: those who have shown none.
-    owners: Mutex<BTreeMap<Option<Identity>, Arc<Semaphore>>>,
-}
+/// The places of all identities, so many of each. `None`: those who have shown none.
+#[derive(Debug, Default)]
+pub struct Shares<const PLACES: usize>(pub(crate) Mutex<BTreeMap<Option<Identity>, Arc<Semaphore>>>);
 
-impl Shares {
-    /// So many places for each.
-    pub fn new(places_of_identity: usize) -> Shares {
-        assert!(0 < places_of_identity, "without a place each would wait for ever");
-        Shares { places_of_identity, owners: Mutex::default() }
-    }
-
+impl<const PLACES: usize> Shares<PLACES> {
     /// Waits for a place. It is given back when it is dropped.
     pub async fn enter(&self, owner: Option<&Identity>) -> OwnedSemaphorePermit {
+        const { assert!(0 < PLACES, "without a place each would wait for ever") };
         let places = {
-            let mut owners = locked(&self.owners);
+            let mut owners = locked(&self.0);
             // Only those that somebody has or waits for are kept.
             owners.retain(|_, places| 1 < Arc::strong_count(places));
-            let new = || Arc::new(Semaphore::new(self.places_of_identity));
+            let new = || Arc::new(Semaphore::new(PLACES));
             Arc::clone(owners.entry(owner.cloned()).or_insert_with(new))
         };
         places.acquire_owned().await.expect("no share is ever closed")
-    }
-
-    /// How many identities have a place or wait for one, or did when the last came.
-    pub fn owner_count(&self) -> usize {
-        locked(&self.owners).len()
     }
 }
