@@ -325,7 +325,7 @@ impl Catalogue {
         {
             return Ok(Arc::clone(recent));
         }
-        let recent = Arc::new(Recent::of(history(pool, Some(&wire.name), Vec::new(), RECENT_RUNS).await?));
+        let recent = Arc::new(Recent::of(history(pool, &wire.name, RECENT_RUNS).await?));
         locked(&self.cache).recent.insert(wire.name.clone(), (mark, Arc::clone(&recent)));
         Ok(recent)
     }
@@ -360,23 +360,17 @@ impl Catalogue {
     }
 }
 
-/// The latest runs, as `history` has them.
+/// The latest runs of a job, as `history` has them.
 ///
 /// # Errors
 ///
 /// What the loop says.
-pub async fn history(
-    pool: &Arc<Pool>,
-    job: Option<&str>,
-    states: Vec<String>,
-    limit: usize,
-) -> Result<Vec<RunWire>, Problem> {
+pub async fn history(pool: &Arc<Pool>, job: &str, limit: usize) -> Result<Vec<RunWire>, Problem> {
     let mut found = Vec::new();
     let mut cursor = None;
     while found.len() < limit {
         let request = HistoryWire {
-            job: job.map(str::to_owned),
-            states: states.clone(),
+            job: Some(job.to_owned()),
             cause: Some(ALL_CAUSES.to_owned()),
             limit: limit - found.len(),
             cursor,

@@ -40,13 +40,14 @@ pub fn page_policy(style_hash: &str) -> String {
 }
 
 /// What stands in every answer, unless the answer has its own.
-const HEADERS: [(&str, &str); 6] = [
+const HEADERS: [(&str, &str); 7] = [
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     ("x-frame-options", "DENY"),
+    ("cache-control", "no-store"),
 ];
 
 /// Adds what stands in every answer.
@@ -55,9 +56,6 @@ pub fn add_headers(headers: &mut HeaderMap) {
         if !headers.contains_key(name) {
             headers.insert(name, HeaderValue::from_static(value));
         }
-    }
-    if !headers.contains_key("cache-control") {
-        headers.insert("cache-control", HeaderValue::from_static("no-store"));
     }
 }
 

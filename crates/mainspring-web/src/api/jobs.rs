@@ -357,7 +357,7 @@ pub async fn heatmap(call: Call) -> Reply {
     let zone = zone_of(&call.app, Some(&known));
     let this_year = usize::try_from(call.now.wall.to_zoned(zone.clone()).year()).unwrap_or(0);
     let year = params.number("year", this_year, 9_999)?;
-    let runs = history(&call.app.pool, Some(&known.wire.name), Vec::new(), MAX_YEAR_RUNS).await?;
+    let runs = history(&call.app.pool, &known.wire.name, MAX_YEAR_RUNS).await?;
     let oldest = runs.get(MAX_YEAR_RUNS - 1).map(|run| run.nominal);
     let year_of = |at: Timestamp| usize::try_from(at.to_zoned(zone.clone()).year()).ok();
     let is_cut = oldest.is_some_and(|oldest| Some(year) <= year_of(oldest));

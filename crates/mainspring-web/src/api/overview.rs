@@ -148,12 +148,6 @@ struct Limit {
     max: u64,
 }
 
-impl Limit {
-    fn new(code: &'static str, text: &'static str, used: u64, max: u64) -> Limit {
-        Limit { code, text, used, max }
-    }
-}
-
 /// A part of what the store takes.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -174,11 +168,12 @@ pub async fn health(call: Call) -> Reply {
     let findings = diagnosis::of_server(&status, &health, call.now.wall);
     let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     let streams = app.feed.stream_count() as u64;
-    let limits = vec![
-        Limit::new("running", "runs at once", status.running, health.running_max.unwrap_or(0)),
-        Limit::new("streams", "streams", streams, MAX_STREAMS as u64),
-        Limit::new("connections", "questions at once over HTTP", 0, CONNECTIONS as u64),
+    let limits = [
+        ("running", "runs at once", status.running, health.running_max.unwrap_or(0)),
+        ("streams", "streams", streams, MAX_STREAMS as u64),
+        ("connections", "questions at once over HTTP", 0, CONNECTIONS as u64),
     ];
+    let limits = limits.map(|(code, text, used, max)| Limit { code, text, used, max }).into();
     let sizes = store_sizes(&app.data).into_iter().chain(health.free_bytes.map(|bytes| ("free", bytes)));
     let store = sizes.map(|(part, bytes)| Part { part, bytes }).collect();
     ok(&Health { source: "server", level, findings, limits, store })
