@@ -369,27 +369,22 @@ fn differences(applied: &AppliedWire, before: &[Arc<CachedJob>], found: &HashMap
 
 /// What becomes of a definition, line by line: those that stay, go and come, in their order.
 fn write_diff(into: &mut String, name: &str, old: &str, new: &str) {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let _ = writeln!(into, "@@ {name} @@");
-    let mut rest = 0;
-    for line in &old {
+    let mut write = |begin: &str, line: &str| into.push_str(&[begin, line, "\n"].concat());
+    write("@@ ", &format!("{name} @@"));
+    let new: Vec<&str> = new.lines().collect();
+    let mut rest = &new[..];
+    for line in old.lines() {
         // Definitions are written in one order of keys, so that a line which stays is found further on.
-        match new[rest..].iter().position(|other| other == line) {
+        match rest.iter().position(|other| *other == line) {
             Some(skipped) => {
-                new[rest..rest + skipped].iter().for_each(|line| {
-                    let _ = writeln!(into, "+{line}");
-                });
-                rest += skipped + 1;
-                let _ = writeln!(into, " {line}");
+                rest[..skipped].iter().for_each(|line| write("+", line));
+                rest = &rest[skipped + 1..];
+                write(" ", line);
             }
-            None => {
-                let _ = writeln!(into, "-{line}");
-            }
+            None => write("-", line),
         }
     }
-    new[rest..].iter().for_each(|line| {
-        let _ = writeln!(into, "+{line}");
-    });
+    rest.iter().for_each(|line| write("+", line));
 }
 
 /// All jobs as a job file.

@@ -109,7 +109,8 @@ pub async fn output(call: Call) -> Reply {
     let run = found(&call).await?.run;
     let failed =
         |error: std::io::Error| Problem::new(Code::FAILED, format!("the output cannot be read: {error}"));
-    let Some(file) = open(&call, &run)? else { return Ok(part(&run, Body::empty(), 0, None)) };
+    let last_lines = |file: &File, to, lines| start_of_lines(file, to, lines, MAX_TAIL_BYTES).map_err(failed);
+    let Some(file) = open(&call, &run)? else { return Ok(part(&run, Body::empty(), 0)) };
     let length = file.metadata().map_err(failed)?.len();
     if let Some(attempt) = attempt {
         // Elsewhere: a long file is read once from its beginning.
@@ -117,12 +118,10 @@ pub async fn output(call: Call) -> Reply {
         let found = call.app.computations.run(&call.who()?.identity, search).await?;
         let ((from, to), file) = found.map_err(failed)?;
         let start = match tail {
-            Some(lines) if from < to => {
-                start_of_lines(&file, to, lines, MAX_TAIL_BYTES).map_err(failed)?.max(from)
-            }
+            Some(lines) if from < to => last_lines(&file, to, lines)?.max(from),
             _ => from,
         };
-        let mut response = part(&run, body_of(file, start, to), to - start, None);
+        let mut response = part(&run, body_of(file, start, to), to - start);
         response.headers_mut().insert("x-left-out", HeaderValue::from(start - from));
         return Ok(response);
     }
@@ -135,28 +134,25 @@ pub async fn output(call: Call) -> Reply {
             set(response.headers_mut(), CONTENT_RANGE, &format!("bytes */{length}"));
             return Ok(response);
         }
-        (None, Some(lines)) if 0 < length => {
-            (start_of_lines(&file, length, lines, MAX_TAIL_BYTES).map_err(failed)?, length)
-        }
-        (None, _) => return Ok(part(&run, body_of(file, 0, length), length, None)),
+        (None, Some(lines)) if 0 < length => (last_lines(&file, length, lines)?, length),
+        (None, _) => return Ok(part(&run, body_of(file, 0, length), length)),
     };
-    Ok(part(&run, body_of(file, from, to), to - from, Some((from, to, length))))
+    debug_assert!(from <= to, "the body is as long as its header says");
+    debug_assert!(to <= length);
+    let mut response = part(&run, body_of(file, from, to), to - from);
+    let range = format!("bytes {from}-{}/{length}", to.saturating_sub(1));
+    set(response.headers_mut(), CONTENT_RANGE, &range);
+    *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    Ok(response)
 }
 
-fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> Response<Body> {
+fn part(run: &RunWire, body: Body, count: u64) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(count));
     headers.insert("x-complete", HeaderValue::from_static(if is_open(run) { "false" } else { "true" }));
-    if let Some((from, to, length)) = of {
-        debug_assert_eq!(from + count, to, "the body is as long as its header says");
-        debug_assert!(to <= length);
-        let text = format!("bytes {from}-{}/{length}", to.saturating_sub(1));
-        set(headers, CONTENT_RANGE, &text);
-        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-    }
     response
 }
 
