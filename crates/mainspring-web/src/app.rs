@@ -123,7 +123,7 @@ impl App {
             clicks: Mutex::new(HashMap::new()),
             clicking: Shares::default(),
             output: data.output(),
-            catalogue: Catalogue::new(zone.clone()),
+            catalogue: Catalogue::new(zone.clone(), Arc::clone(&pool)),
             feed: Arc::new(EventStream::new(Moment::now().wall)),
             bulk: Bulk::default(),
             computations: Computations::default(),

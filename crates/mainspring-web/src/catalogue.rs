@@ -125,6 +125,7 @@ impl Cache {
 #[derive(Debug)]
 pub struct Catalogue {
     zone: TimeZone,
+    pool: Arc<Pool>,
     cache: Mutex<Cache>,
     /// One request asks the loop, and the others wait for what it finds.
     asking: tokio::sync::Mutex<()>,
@@ -155,8 +156,8 @@ impl Drop for PendingRequest<'_> {
 
 impl Catalogue {
     /// One that knows nothing. `zone` is that of jobs which name none.
-    pub fn new(zone: TimeZone) -> Catalogue {
-        Catalogue { zone, cache: Mutex::new(Cache::default()), asking: tokio::sync::Mutex::new(()) }
+    pub fn new(zone: TimeZone, pool: Arc<Pool>) -> Catalogue {
+        Catalogue { zone, pool, cache: Mutex::default(), asking: tokio::sync::Mutex::default() }
     }
 
     /// Notes what has changed. From now on nothing else has.
@@ -190,7 +191,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// What the loop says.
-    pub async fn jobs(&self, pool: &Arc<Pool>) -> Result<Jobs, Problem> {
+    pub async fn jobs(&self) -> Result<Jobs, Problem> {
         let _alone = self.asking.lock().await;
         let now = Moment::now();
         let (known, asking) = {
@@ -203,8 +204,8 @@ impl Catalogue {
         };
         let jobs = match (&asking.stale, known) {
             (Stale::Some(names), Some((_, jobs))) if names.is_empty() => return Ok(jobs),
-            (Stale::Some(names), Some((_, jobs))) => self.renewed(pool, &jobs, names).await?,
-            _ => self.all(pool).await?,
+            (Stale::Some(names), Some((_, jobs))) => self.renewed(&jobs, names).await?,
+            _ => self.all().await?,
         };
         asking.end();
         debug_assert!(jobs.is_sorted_by(|one, next| one.wire.name < next.wire.name), "in the order of names");
@@ -215,11 +216,11 @@ impl Catalogue {
     }
 
     /// Asks for all of them.
-    async fn all(&self, pool: &Arc<Pool>) -> Result<Jobs, Problem> {
+    async fn all(&self) -> Result<Jobs, Problem> {
         let mut wires = Vec::new();
         let mut after = None;
         loop {
-            let answer = pool.look(Request::List(ListWire { after, ..ListWire::default() })).await?;
+            let answer = self.pool.look(Request::List(ListWire { after, ..ListWire::default() })).await?;
             let Response::Jobs { jobs, after: next } = answer else { return Err(strange()) };
             wires.extend(jobs);
             after = next;
@@ -229,7 +230,7 @@ impl Catalogue {
         }
         let mut texts = Vec::new();
         loop {
-            let answer = pool.look(Request::Export { after }).await?;
+            let answer = self.pool.look(Request::Export { after }).await?;
             let Response::Export { texts: page, after: next } = answer else { return Err(strange()) };
             texts.extend(page);
             after = next;
@@ -241,16 +242,11 @@ impl Catalogue {
     }
 
     /// Asks for those that changed.
-    async fn renewed(
-        &self,
-        pool: &Arc<Pool>,
-        known: &Jobs,
-        stale: &BTreeSet<String>,
-    ) -> Result<Jobs, Problem> {
+    async fn renewed(&self, known: &Jobs, stale: &BTreeSet<String>) -> Result<Jobs, Problem> {
         let mut jobs = Vec::clone(known);
         for name in stale {
-            let place = jobs.binary_search_by(|known| known.wire.name.as_str().cmp(name));
-            let found = match pool.look(Request::Show { job: name.clone() }).await {
+            let place = place(&jobs, name);
+            let found = match self.pool.look(Request::Show { job: name.clone() }).await {
                 Ok(Response::Job(wire)) => Some(self.known(*wire)),
                 // A one-shot job of that name.
                 Ok(_) => None,
@@ -304,10 +300,9 @@ impl Catalogue {
     /// # Errors
     ///
     /// 404 if there is none, and what the loop says.
-    pub async fn job(&self, pool: &Arc<Pool>, name: &str) -> Result<Arc<CachedJob>, Problem> {
-        let jobs = self.jobs(pool).await?;
-        let found = jobs.binary_search_by(|known| known.wire.name.as_str().cmp(name)).ok();
-        let found = found.and_then(|index| jobs.get(index)).map(Arc::clone);
+    pub async fn job(&self, name: &str) -> Result<Arc<CachedJob>, Problem> {
+        let jobs = self.jobs().await?;
+        let found = place(&jobs, name).ok().map(|index| Arc::clone(&jobs[index]));
         found.ok_or_else(|| Problem::new(Code::NOT_FOUND, format!("there is no job `{name}`")))
     }
 
@@ -316,7 +311,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// What the loop says.
-    pub async fn recent(&self, pool: &Arc<Pool>, known: &CachedJob) -> Result<Arc<Recent>, Problem> {
+    pub async fn recent(&self, known: &CachedJob) -> Result<Arc<Recent>, Problem> {
         let wire = &known.wire;
         let last = wire.last.as_ref().map(|run| (run.run.clone(), run.state.known(), run.attempt));
         let mark = (wire.runs, wire.running, wire.queued, last);
@@ -325,7 +320,7 @@ impl Catalogue {
         {
             return Ok(Arc::clone(recent));
         }
-        let recent = Arc::new(Recent::of(history(pool, &wire.name, RECENT_RUNS).await?));
+        let recent = Arc::new(Recent::of(self.history(&wire.name, RECENT_RUNS).await?));
         locked(&self.cache).recent.insert(wire.name.clone(), (mark, Arc::clone(&recent)));
         Ok(recent)
     }
@@ -336,22 +331,48 @@ impl Catalogue {
     /// # Errors
     ///
     /// What the loop says.
-    pub async fn look_back(
-        &self,
-        pool: &Arc<Pool>,
-        jobs: impl Iterator<Item = &CachedJob>,
-    ) -> Result<(), Problem> {
+    pub async fn look_back(&self, jobs: impl Iterator<Item = &CachedJob>) -> Result<(), Problem> {
         let has_run = |known: &&CachedJob| 0 < known.wire.runs || known.wire.last.is_some();
         let is_unknown = |known: &&CachedJob| !locked(&self.cache).recent.contains_key(&known.wire.name);
         let unknown: Vec<_> = jobs.filter(has_run).filter(is_unknown).take(MAX_LOOKED_BACK).collect();
         let began = Moment::now();
         for known in unknown {
-            self.recent(pool, known).await?;
+            self.recent(known).await?;
             if LOOK_BACK <= Moment::now().since(began) {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// The latest runs of a job, as `history` has them.
+    ///
+    /// # Errors
+    ///
+    /// What the loop says.
+    pub async fn history(&self, job: &str, limit: usize) -> Result<Vec<RunWire>, Problem> {
+        let mut found = Vec::new();
+        let mut cursor = None;
+        while found.len() < limit {
+            let request = HistoryWire {
+                job: Some(job.to_owned()),
+                cause: Some(ALL_CAUSES.to_owned()),
+                limit: limit - found.len(),
+                cursor,
+                ..HistoryWire::default()
+            };
+            let request = Request::History(request);
+            let Response::Runs { runs, cursor: next } = self.pool.look(request).await? else {
+                return Err(strange());
+            };
+            found.extend(runs);
+            cursor = next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        debug_assert!(found.len() <= limit);
+        Ok(found)
     }
 
     /// How the last runs of a job went, as far as somebody has asked.
@@ -360,32 +381,14 @@ impl Catalogue {
     }
 }
 
-/// The latest runs of a job, as `history` has them.
-///
-/// # Errors
-///
-/// What the loop says.
-pub async fn history(pool: &Arc<Pool>, job: &str, limit: usize) -> Result<Vec<RunWire>, Problem> {
-    let mut found = Vec::new();
-    let mut cursor = None;
-    while found.len() < limit {
-        let request = HistoryWire {
-            job: Some(job.to_owned()),
-            cause: Some(ALL_CAUSES.to_owned()),
-            limit: limit - found.len(),
-            cursor,
-            ..HistoryWire::default()
-        };
-        let request = Request::History(request);
-        let Response::Runs { runs, cursor: next } = pool.look(request).await? else { return Err(strange()) };
-        found.extend(runs);
-        cursor = next;
-        if cursor.is_none() {
-            break;
-        }
-    }
-    debug_assert!(found.len() <= limit);
-    Ok(found)
+/// The place of a job among all, or the one where it would be.
+fn place(jobs: &[Arc<CachedJob>], name: &str) -> Result<usize, usize> {
+    jobs.binary_search_by(|known| known.wire.name.as_str().cmp(name))
+}
+
+/// The job of a name among all of them.
+pub fn find<'j>(jobs: &'j [Arc<CachedJob>], name: &str) -> Option<&'j CachedJob> {
+    place(jobs, name).ok().map(|index| &*jobs[index])
 }
 
 /// A time between two instants, in milliseconds.
@@ -424,7 +427,7 @@ mod tests {
 
     #[test]
     fn what_changed_is_asked_for_alone_while_changes_are_watched() {
-        let catalogue = Catalogue::new(TimeZone::UTC);
+        let catalogue = Catalogue::new(TimeZone::UTC, Pool::new(Vec::new()));
         let stale = || locked(&catalogue.cache).stale.clone();
         let begin = || locked(&catalogue.cache).stale = Stale::Some(BTreeSet::new());
         let names = |names: &[&str]| Stale::Some(names.iter().map(|name| (*name).to_owned()).collect());
@@ -458,7 +461,7 @@ mod tests {
 
     #[test]
     fn a_job_that_is_defined_anew_leaves_nothing_behind() {
-        let catalogue = Catalogue::new(TimeZone::UTC);
+        let catalogue = Catalogue::new(TimeZone::UTC, Pool::new(Vec::new()));
         let definition = |hours: u32| format!("[jobs.a]\nevery = \"{hours}h\"\nrun = [\"true\"]\n");
         let wire = |hours| JobWire { definition: definition(hours), name: "a".into(), ..JobWire::default() };
         let mut jobs = Vec::new();

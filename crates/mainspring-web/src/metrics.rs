@@ -74,7 +74,7 @@ pub async fn text(app: &App, format: TextFormat) -> Result<String, Problem> {
 async fn of_owner(app: &App, writer: &mut MetricsWriter, counted: MetricsWire) -> Result<(), Problem> {
     let status = app.pool.status().await?;
     let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
-    let jobs = app.catalogue.jobs(&app.pool).await?;
+    let jobs = app.catalogue.jobs().await?;
     // The loop says which have a place of their own, which they keep.
     let is_named = |known: &&Arc<CachedJob>| counted.jobs.contains_key(&known.wire.name);
     let known: Vec<&CachedJob> = jobs.iter().filter(is_named).map(|known| &**known).collect();

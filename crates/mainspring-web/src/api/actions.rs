@@ -272,7 +272,7 @@ pub async fn backfill(call: Call) -> Reply {
     };
     let count = times.len();
     if body.preview {
-        let known = call.app.catalogue.job(&call.app.pool, &job).await?;
+        let known = call.app.catalogue.job(&job).await?;
         let plan = known.plan.as_ref().ok_or_else(strange)?;
         let times = times.iter().take(MAX_TIMES).map(|at| Moment::new(*at, &plan.zone)).collect();
         return ok(&BackfillPreview { count, times });

@@ -134,7 +134,7 @@ pub async fn job_answer(call: &Call, status: StatusCode, name: &str) -> Reply {
     let (holds, waiting) = (std::mem::take(&mut shown.holds), std::mem::take(&mut shown.waiting));
     let waiting_count = NonZeroUsize::new(shown.waiting_count);
     let known = call.app.catalogue.known(shown);
-    let recent = call.app.catalogue.recent(&call.app.pool, &known).await?;
+    let recent = call.app.catalogue.recent(&known).await?;
     let mut job = Job::new(&call.app, &known, &recent, call.now.wall);
     if known.wire.state_code == JobState::Paused
         && let Some(audit) = last_pause(&call.app, name).await?
@@ -259,7 +259,7 @@ pub async fn replace(call: Call) -> Reply {
     }
     let one = call.app.defining.lock().await;
     check_match(&call, &name).await?;
-    let is_new = call.app.catalogue.job(&call.app.pool, &name).await.is_err();
+    let is_new = call.app.catalogue.job(&name).await.is_err();
     call.app.change(call.who()?, None, Request::Define { text: toml, replace: true }).await?;
     drop(one);
     job_answer(&call, if is_new { StatusCode::CREATED } else { StatusCode::OK }, &name).await
@@ -293,7 +293,7 @@ pub async fn remove(call: Call) -> Reply {
 /// 409 for a name that another source has, 422 with what is wrong in them, and what the loop says.
 pub async fn apply(call: Call) -> Reply {
     let (body, zone, who) = (call.body.clone(), call.app.zone.clone(), call.who()?);
-    let before = call.app.catalogue.jobs(&call.app.pool).await?;
+    let before = call.app.catalogue.jobs().await?;
     let known = Arc::clone(&before);
     let reading = move || read(document(&body)?, &zone, &known);
     let ParsedFiles { request, is_preview, found, faults } =
@@ -393,7 +393,7 @@ fn write_diff(into: &mut String, name: &str, old: &str, new: &str) {
 ///
 /// What the loop says.
 pub async fn export(call: Call) -> Reply {
-    let jobs = call.app.catalogue.jobs(&call.app.pool).await?;
+    let jobs = call.app.catalogue.jobs().await?;
     let all = call.app.computations.run(&call.who()?.identity, move || exported(&jobs)).await?;
     Ok(text("application/toml; charset=utf-8", all))
 }

@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::define::job_answer;
 use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
-use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms, history, percentile};
+use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms, percentile};
 use crate::problem::{Code, Problem};
 use crate::view::{Job, Moment, civil, is_open, state_code, zone_of};
 
@@ -79,7 +79,7 @@ fn has_label(wire: &JobWire, label: &str) -> bool {
 /// What the loop says.
 pub async fn chosen(app: &App, params: &QueryParams) -> Result<Vec<Arc<CachedJob>>, Problem> {
     let states = params.words("state");
-    let jobs = app.catalogue.jobs(&app.pool).await?;
+    let jobs = app.catalogue.jobs().await?;
     Ok(jobs.iter().filter(|known| matches(known, params, &states)).map(Arc::clone).collect())
 }
 
@@ -114,7 +114,7 @@ pub async fn list(call: Call) -> Reply {
     let next = page.last().filter(|_| start + limit < total).map(|known| known.wire.name.clone());
     let mut recents = Vec::with_capacity(page.len());
     for known in page {
-        recents.push(app.catalogue.recent(&app.pool, known).await?);
+        recents.push(app.catalogue.recent(known).await?);
     }
     let mut items = Vec::with_capacity(page.len());
     for (index, (known, recent)) in page.iter().zip(&recents).enumerate() {
@@ -137,7 +137,7 @@ async fn sort(app: &App, found: &mut [Arc<CachedJob>], sort: &str) -> Result<usi
         "name" | "state" | "next" | "last" => {}
         "median" | "p95" => {
             for known in &*found {
-                let recent = app.catalogue.recent(&app.pool, known).await?;
+                let recent = app.catalogue.recent(known).await?;
                 lengths.insert(
                     known.wire.name.clone(),
                     if by == "median" { recent.median_ms } else { recent.p95_ms },
@@ -170,8 +170,8 @@ async fn sort(app: &App, found: &mut [Arc<CachedJob>], sort: &str) -> Result<usi
 }
 
 async fn known(call: &Call) -> Result<(Arc<CachedJob>, Arc<Recent>), Problem> {
-    let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
-    let recent = call.app.catalogue.recent(&call.app.pool, &known).await?;
+    let known = call.app.catalogue.job(call.parameter("job")).await?;
+    let recent = call.app.catalogue.recent(&known).await?;
     Ok((known, recent))
 }
 
@@ -218,7 +218,7 @@ pub async fn next(call: Call) -> Reply {
     let params = &call.params;
     let count = params.number("n", 10, MAX_NEXT)?;
     let from = params.time("from")?.unwrap_or(call.now.wall);
-    let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
+    let known = call.app.catalogue.job(call.parameter("job")).await?;
     let Some(plan) = known.plan.as_ref().filter(|_| known.wire.next.is_some()) else {
         return ok(&Moments::default());
     };
@@ -357,7 +357,7 @@ pub async fn heatmap(call: Call) -> Reply {
     let zone = zone_of(&call.app, Some(&known));
     let this_year = usize::try_from(call.now.wall.to_zoned(zone.clone()).year()).unwrap_or(0);
     let year = params.number("year", this_year, 9_999)?;
-    let runs = history(&call.app.pool, &known.wire.name, MAX_YEAR_RUNS).await?;
+    let runs = call.app.catalogue.history(&known.wire.name, MAX_YEAR_RUNS).await?;
     let oldest = runs.get(MAX_YEAR_RUNS - 1).map(|run| run.nominal);
     let year_of = |at: Timestamp| usize::try_from(at.to_zoned(zone.clone()).year()).ok();
     let is_cut = oldest.is_some_and(|oldest| Some(year) <= year_of(oldest));

@@ -94,7 +94,7 @@ pub async fn status(call: Call) -> Reply {
 /// What the loop says.
 pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Status, Problem> {
     let wire = app.pool.status().await?;
-    let jobs = app.catalogue.jobs(&app.pool).await?;
+    let jobs = app.catalogue.jobs().await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
     let mut pause = None;
     if wire.paused {

@@ -10,8 +10,7 @@
 //!
 //! Does not change anything: see [`actions`](super::actions).
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -24,7 +23,7 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
-use crate::catalogue::{CachedJob, between_ms};
+use crate::catalogue::{between_ms, find};
 use crate::problem::{Code, Problem, strange};
 use crate::view::{Civils, List, Run, address_of, civils, is_open, output_path, zone_of};
 
@@ -39,12 +38,6 @@ const _: () = assert!(MAX_ROWS <= MAX_SEEN, "a page may be full");
 
 /// What chooses runs.
 pub const FILTERS: [&str; 8] = ["q", "job", "state", "cause", "group", "line", "since", "until"];
-
-/// The jobs by their names.
-async fn by_name(app: &App) -> Result<HashMap<String, Arc<CachedJob>>, Problem> {
-    let jobs = app.catalogue.jobs(&app.pool).await?;
-    Ok(jobs.iter().map(|known| (known.wire.name.clone(), Arc::clone(known))).collect())
-}
 
 /// What the store is asked, one after the other: in the order of ends first for the runs that have none.
 ///
@@ -180,17 +173,16 @@ pub async fn list(call: Call) -> Reply {
     let app = &call.app;
     let Page { runs, next } = page(app, params, params.get("after"), limit, MAX_SEEN).await?;
     let total = (next.is_none() && params.get("after").is_none()).then_some(runs.len());
-    let jobs = by_name(app).await?;
+    let jobs = app.catalogue.jobs().await?;
     // How long a run usually takes is told of those that go on: whether one is stuck is seen from it.
-    let running =
-        runs.iter().filter(|run| run.state == RunState::Running).filter_map(|run| jobs.get(run.job.as_str()));
-    app.catalogue.look_back(&app.pool, running.map(|known| &**known)).await?;
+    let running = runs.iter().filter(|run| run.state == RunState::Running);
+    app.catalogue.look_back(running.filter_map(|run| find(&jobs, run.job.as_str()))).await?;
     let mut items = Vec::with_capacity(runs.len());
     for (index, run) in runs.into_iter().enumerate() {
         after_row(index).await;
-        let known = jobs.get(run.job.as_str());
+        let zone = zone_of(app, find(&jobs, run.job.as_str()));
         let usual = app.catalogue.recent_known(run.job.as_str()).and_then(|recent| recent.median_ms);
-        items.push(Run::new(app, run, zone_of(app, known.map(|known| &**known)), usual));
+        items.push(Run::new(app, run, zone, usual));
     }
     ok(&List { items, next, total })
 }
@@ -272,11 +264,11 @@ struct Hrefs {
 pub async fn show(call: Call) -> Reply {
     let app = &call.app;
     let FoundWire { run, planned, attempts, holds } = found(&call).await?;
-    let jobs = by_name(app).await?;
-    let known = jobs.get(run.job.as_str());
-    let zone = zone_of(app, known.map(|known| &**known));
+    let jobs = app.catalogue.jobs().await?;
+    let known = find(&jobs, run.job.as_str());
+    let zone = zone_of(app, known);
     let usual = match known {
-        Some(known) => app.catalogue.recent(&app.pool, known).await?.median_ms,
+        Some(known) => app.catalogue.recent(known).await?.median_ms,
         None => None,
     };
     let output_bytes = std::fs::metadata(output_path(app, &run)).ok().map(|found| found.len());

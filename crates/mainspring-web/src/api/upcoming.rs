@@ -136,7 +136,7 @@ pub async fn upcoming(call: Call) -> Reply {
         return Err(Problem::new(Code::USAGE, "`to` must lie after `from`, and at most eight days after it"));
     }
     let app = Arc::clone(&call.app);
-    let jobs = app.catalogue.jobs(&app.pool).await?;
+    let jobs = app.catalogue.jobs().await?;
     let wanted = |known: &&Arc<CachedJob>| {
         params.get("q").is_none_or(|part| known.wire.name.contains(part))
             && params.get("group").is_none_or(|group| known.wire.group.as_deref() == Some(group))
@@ -146,7 +146,7 @@ pub async fn upcoming(call: Call) -> Reply {
     let mut lanes = app.computations.run(identity, move || searched(jobs, from, to)).await?;
     // What is due first is looked back at first.
     let shown = || lanes.iter().take(MAX_LANES).map(|lane| &*lane.known);
-    app.catalogue.look_back(&app.pool, shown()).await?;
+    app.catalogue.look_back(shown()).await?;
     for lane in lanes.iter_mut().take(MAX_LANES) {
         let recent = app.catalogue.recent_known(&lane.known.wire.name);
         lane.median_ms = recent.and_then(|recent| recent.median_ms);
