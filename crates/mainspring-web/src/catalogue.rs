@@ -22,6 +22,8 @@ use mainspring_job::{RunKey, RunState};
 use mainspring_server::protocol::{
     ALL_CAUSES, ChangesWire, HistoryWire, JobWire, ListWire, Request, Response, RunWire,
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::job_schedule::{JobSchedule, name_of, read};
 use crate::lock::locked;
@@ -59,10 +61,26 @@ pub struct CachedJob {
 pub struct Recent {
     /// The latest nominal time first.
     pub runs: Vec<RunWire>,
-    /// Of those that succeeded.
-    pub median_ms: Option<u64>,
-    /// The same.
-    pub p95_ms: Option<u64>,
+    /// How long those took that succeeded.
+    pub duration: Distribution,
+}
+
+/// How some lengths of time are spread.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+pub struct Distribution {
+    count: usize,
+    pub(crate) median_ms: Option<u64>,
+    pub(crate) p95_ms: Option<u64>,
+    max_ms: Option<u64>,
+}
+
+impl Distribution {
+    /// That of some lengths.
+    pub fn of(mut lengths: Vec<u64>) -> Distribution {
+        lengths.sort_unstable();
+        let [median_ms, p95_ms] = [50, 95].map(|percent| percentile(&lengths, percent));
+        Distribution { count: lengths.len(), median_ms, p95_ms, max_ms: lengths.last().copied() }
+    }
 }
 
 /// What tells one state of a job's history from the next.
@@ -375,9 +393,9 @@ impl Catalogue {
         Ok(found)
     }
 
-    /// How the last runs of a job went, as far as somebody has asked.
-    pub fn recent_known(&self, job: &str) -> Option<Arc<Recent>> {
-        locked(&self.cache).recent.get(job).map(|(_, recent)| Arc::clone(recent))
+    /// How long a run of a job usually takes, as far as somebody has asked.
+    pub fn usual_ms(&self, job: &str) -> Option<u64> {
+        locked(&self.cache).recent.get(job).and_then(|(_, recent)| recent.duration.median_ms)
     }
 }
 
@@ -397,26 +415,16 @@ pub fn between_ms(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<u64>
 }
 
 /// The value that so many of a hundred are not above.
-pub fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let index = (sorted.len() * percent / 100).min(sorted.len().checked_sub(1)?);
     sorted.get(index).copied()
 }
 
 impl Recent {
     fn of(runs: Vec<RunWire>) -> Recent {
-        let mut recent = Recent { runs, ..Recent::default() };
-        let lengths = recent.lengths();
-        (recent.median_ms, recent.p95_ms) = (percentile(&lengths, 50), percentile(&lengths, 95));
-        recent
-    }
-
-    /// How long those took that succeeded, the shortest first: what median and 95th percentile are of.
-    pub fn lengths(&self) -> Vec<u64> {
-        let length = |run: &RunWire| between_ms(run.started, run.ended);
-        let good = self.runs.iter().filter(|run| run.state == RunState::Succeeded);
-        let mut lengths: Vec<u64> = good.filter_map(length).collect();
-        lengths.sort_unstable();
-        lengths
+        let good = runs.iter().filter(|run| run.state == RunState::Succeeded);
+        let lengths = good.filter_map(|run| between_ms(run.started, run.ended)).collect();
+        Recent { duration: Distribution::of(lengths), runs }
     }
 }
 
@@ -485,8 +493,8 @@ mod tests {
         };
         let (good, bad) = (RunState::Succeeded, RunState::Failed);
         let recent = Recent::of(vec![run(bad, 50), run(good, 3), run(good, 1), run(good, 2)]);
-        assert_eq!((recent.median_ms, recent.p95_ms), (Some(2_000), Some(3_000)));
-        assert_eq!(Recent::default().median_ms, None);
+        assert_eq!((recent.duration.median_ms, recent.duration.p95_ms), (Some(2_000), Some(3_000)));
+        assert_eq!(Recent::default().duration.median_ms, None);
         assert_eq!(percentile(&[], 50), None);
     }
 }

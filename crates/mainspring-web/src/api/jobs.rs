@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::define::job_answer;
 use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
-use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms, percentile};
+use crate::catalogue::{CachedJob, Distribution, RECENT_RUNS, Recent, between_ms};
 use crate::problem::{Code, Problem};
 use crate::view::{Job, Moment, civil, is_open, state_code, zone_of};
 
@@ -140,7 +140,7 @@ async fn sort(app: &App, found: &mut [Arc<CachedJob>], sort: &str) -> Result<usi
                 let recent = app.catalogue.recent(known).await?;
                 lengths.insert(
                     known.wire.name.clone(),
-                    if by == "median" { recent.median_ms } else { recent.p95_ms },
+                    if by == "median" { recent.duration.median_ms } else { recent.duration.p95_ms },
                 );
             }
         }
@@ -252,27 +252,6 @@ struct Point<'k> {
     lateness_ms: Option<u64>,
 }
 
-/// How some lengths of time are spread.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Distribution {
-    count: usize,
-    median_ms: Option<u64>,
-    p95_ms: Option<u64>,
-    max_ms: Option<u64>,
-}
-
-impl Distribution {
-    fn of(mut lengths: Vec<u64>) -> Distribution {
-        lengths.sort_unstable();
-        Distribution {
-            count: lengths.len(),
-            median_ms: percentile(&lengths, 50),
-            p95_ms: percentile(&lengths, 95),
-            max_ms: lengths.last().copied(),
-        }
-    }
-}
-
 /// Tells how long a job takes and how late it starts.
 ///
 /// # Errors
@@ -307,7 +286,7 @@ pub async fn stats(call: Call) -> Reply {
     }
     points.reverse();
     // Of the same runs as in the list of jobs, whatever the window is.
-    let duration = Distribution::of(recent.lengths());
+    let duration = recent.duration;
     ok(&Stats { duration, lateness: Distribution::of(delays), points, is_cut })
 }
 

@@ -181,7 +181,7 @@ pub async fn list(call: Call) -> Reply {
     for (index, run) in runs.into_iter().enumerate() {
         after_row(index).await;
         let zone = zone_of(app, find(&jobs, run.job.as_str()));
-        let usual = app.catalogue.recent_known(run.job.as_str()).and_then(|recent| recent.median_ms);
+        let usual = app.catalogue.usual_ms(run.job.as_str());
         items.push(Run::new(app, run, zone, usual));
     }
     ok(&List { items, next, total })
@@ -268,7 +268,7 @@ pub async fn show(call: Call) -> Reply {
     let known = find(&jobs, run.job.as_str());
     let zone = zone_of(app, known);
     let usual = match known {
-        Some(known) => app.catalogue.recent(known).await?.median_ms,
+        Some(known) => app.catalogue.recent(known).await?.duration.median_ms,
         None => None,
     };
     let output_bytes = std::fs::metadata(output_path(app, &run)).ok().map(|found| found.len());

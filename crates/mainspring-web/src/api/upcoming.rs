@@ -148,8 +148,7 @@ pub async fn upcoming(call: Call) -> Reply {
     let shown = || lanes.iter().take(MAX_LANES).map(|lane| &*lane.known);
     app.catalogue.look_back(shown()).await?;
     for lane in lanes.iter_mut().take(MAX_LANES) {
-        let recent = app.catalogue.recent_known(&lane.known.wire.name);
-        lane.median_ms = recent.and_then(|recent| recent.median_ms);
+        lane.median_ms = app.catalogue.usual_ms(&lane.known.wire.name);
     }
     let json = app.computations.run(identity, move || written(&document(&lanes, from, to))).await??;
     Ok(text("application/json", json))

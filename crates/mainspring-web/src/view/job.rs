@@ -89,7 +89,7 @@ impl<'k> Job<'k> {
     pub fn new(app: &'k App, known: &'k CachedJob, recent: &'k Recent, now: Timestamp) -> Job<'k> {
         let wire = &known.wire;
         let zone = zone_of(app, Some(known));
-        let last = wire.last.clone().map(|last| Run::new(app, last, zone, recent.median_ms));
+        let last = wire.last.clone().map(|last| Run::new(app, last, zone, recent.duration.median_ms));
         Job {
             name: &wire.name,
             state: &wire.state,
@@ -118,8 +118,8 @@ impl<'k> Job<'k> {
             progress: wire.progress,
             queued: wire.queued,
             last,
-            median_ms: recent.median_ms,
-            p95_ms: recent.p95_ms,
+            median_ms: recent.duration.median_ms,
+            p95_ms: recent.duration.p95_ms,
             recent: recent.runs.iter().take(SQUARES).rev().map(Square::new).collect(),
             pause: Pause::of(wire, zone),
             troubles: troubles(wire),
