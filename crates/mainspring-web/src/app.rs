@@ -12,13 +12,10 @@
 //! Does not know HTTP.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::HeaderMap;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_job::RunKey;
@@ -58,8 +55,6 @@ pub struct App {
     pub settings: Settings,
     /// Where its data are.
     pub data: DataDirectory,
-    /// Where the output of runs is.
-    pub output: PathBuf,
     /// The zone of the server.
     pub zone: TimeZone,
     /// The way to the loop.
@@ -122,7 +117,6 @@ impl App {
             sessions: Mutex::new(Sessions::default()),
             clicks: Mutex::new(HashMap::new()),
             clicking: Shares::default(),
-            output: data.output(),
             catalogue: Catalogue::new(zone.clone(), Arc::clone(&pool)),
             feed: Arc::new(EventStream::new(Moment::now().wall)),
             bulk: Bulk::default(),
@@ -142,7 +136,7 @@ impl App {
     }
 
     /// What somebody may do here: less where nothing may be changed, or nothing defined.
-    fn allowed(&self, who: Principal) -> Principal {
+    pub fn allowed(&self, who: Principal) -> Principal {
         Principal { scope: who.scope.min(self.settings.most().0), ..who }
     }
 
@@ -166,19 +160,6 @@ impl App {
             let scope = token.scope;
             self.allowed(Principal { identity: Identity::Token(token), scope })
         }))
-    }
-
-    /// Whom the proxy names; `None` where it names no user.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with what it says.
-    pub fn who_comes_by_proxy(
-        &self,
-        from: Option<IpAddr>,
-        headers: &HeaderMap,
-    ) -> Result<Option<Principal>, String> {
-        Ok(self.settings.user_of_proxy(from, headers)?.map(|who| self.allowed(who)))
     }
 
     /// Whose session a cookie is. One of a token ends with it.

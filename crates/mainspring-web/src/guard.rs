@@ -104,8 +104,8 @@ pub fn identify(
 ) -> Result<(Principal, Proof), Problem> {
     let unknown = |text: &str| Problem::new(Code::UNAUTHENTICATED, text);
     // Before the token, because proxies hand on those of their own.
-    if let Some(who) = app.who_comes_by_proxy(from, headers).map_err(|why| unknown(&why))? {
-        return Ok((who, Proof::Proxy));
+    if let Some(who) = app.settings.user_of_proxy(from, headers).map_err(|why| unknown(&why))? {
+        return Ok((app.allowed(who), Proof::Proxy));
     }
     if let Some(value) = only(headers, AUTHORIZATION).map_err(|_| unknown("there are two tokens"))? {
         let (kind, token) = value.split_once(' ').unwrap_or((value, ""));

@@ -70,12 +70,12 @@ pub fn address_of(RunKey { job, nominal, series }: &RunKey) -> String {
 
 /// Where the output of a run is.
 pub fn output_path(app: &App, wire: &RunWire) -> PathBuf {
-    readable(path(&app.output, &wire.run, wire.cause.known().unwrap_or(Cause::Trigger)))
+    readable(path(&app.data.output(), &wire.run, wire.cause.known().unwrap_or(Cause::Trigger)))
 }
 
 /// Whether what a run wrote is not kept any more.
 pub fn is_output_removed(app: &App, wire: &RunWire) -> bool {
-    is_removed(&app.output, &wire.run, wire.cause.known().unwrap_or(Cause::Trigger))
+    is_removed(&app.data.output(), &wire.run, wire.cause.known().unwrap_or(Cause::Trigger))
 }
 
 /// Whether the server still has something to do with a run. One that waits for its next attempt has the end
