@@ -18,8 +18,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{
-    BOUNDS_OPERATIONS, ClusterWire, JobMetricsWire, JobWire, MemberWire, MetricsWire, Request, Response,
-    StatusWire, WaitingWire,
+    BOUNDS_OPERATIONS, BOUNDS_S, ClusterWire, JobMetricsWire, JobWire, MemberWire, MetricsWire, Request,
+    Response, StatusWire, WaitingWire,
 };
 
 use crate::app::App;
@@ -213,10 +213,10 @@ fn of_runs(writer: &mut MetricsWriter, jobs: &[&CachedJob], counted: MetricsWire
     writer.gauges("job_last_success_timestamp_seconds", success);
     let durations = of.into_iter().map(|(job, counted)| ([job], counted.duration));
     writer.histograms("run_duration_seconds", durations);
-    writer.histogram("run_start_lateness_seconds", lateness);
-    writer.histogram("loop_turn_seconds", turn);
-    writer.histogram("commit_seconds", commit);
-    writer.histogram_by("commit_batch_operations", operations, &BOUNDS_OPERATIONS);
+    writer.histogram("run_start_lateness_seconds", lateness, &BOUNDS_S);
+    writer.histogram("loop_turn_seconds", turn, &BOUNDS_S);
+    writer.histogram("commit_seconds", commit, &BOUNDS_S);
+    writer.histogram("commit_batch_operations", operations, &BOUNDS_OPERATIONS);
 }
 
 fn of_server(writer: &mut MetricsWriter, status: &StatusWire) {

@@ -36,13 +36,6 @@ struct FilledHistogram {
     step: usize,
 }
 
-impl FilledHistogram {
-    /// One of several, with fewer buckets.
-    fn coarse(wire: HistogramWire) -> FilledHistogram {
-        FilledHistogram { wire, bounds: &BOUNDS_S, step: BUCKET_STEP }
-    }
-}
-
 impl EncodeMetric for FilledHistogram {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
         debug_assert!(self.wire.counts.len() <= self.bounds.len() + 1, "each count has its bound");
@@ -171,13 +164,8 @@ impl MetricsWriter {
         self.0.register(name, help(name), ConstCounter::new(value));
     }
 
-    /// How long something took, each time.
-    pub fn histogram(&mut self, name: &str, wire: HistogramWire) {
-        self.histogram_by(name, wire, &BOUNDS_S);
-    }
-
-    /// The same of something that is counted by other bounds.
-    pub fn histogram_by(&mut self, name: &str, wire: HistogramWire, bounds: &'static [f64]) {
+    /// How long something took, or how much it was, each time.
+    pub fn histogram(&mut self, name: &str, wire: HistogramWire, bounds: &'static [f64]) {
         self.0.register(name, help(name), FilledHistogram { wire, bounds, step: 1 });
     }
 
@@ -188,7 +176,8 @@ impl MetricsWriter {
         rows: impl IntoIterator<Item = ([String; N], HistogramWire)>,
     ) {
         let label = labels(name);
-        let filled = rows.into_iter().map(|(values, wire)| (label(values), FilledHistogram::coarse(wire)));
+        let coarse = |wire| FilledHistogram { wire, bounds: &BOUNDS_S, step: BUCKET_STEP };
+        let filled = rows.into_iter().map(|(values, wire)| (label(values), coarse(wire)));
         self.0.register(name, help(name), FilledFamily(filled.collect()));
     }
 

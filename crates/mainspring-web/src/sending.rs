@@ -22,8 +22,8 @@ use crate::problem::Problem;
 use crate::sessions::Identity;
 use crate::tokens::{HASH_CHARS, hexadecimal};
 
-/// How many characters of a hash tell one answer from the next.
-const TAG_CHARS: usize = 32;
+/// How many characters of a hash are a tag: enough that no two are the same by chance.
+pub const TAG_CHARS: usize = 32;
 
 const _: () = assert!(TAG_CHARS <= HASH_CHARS);
 

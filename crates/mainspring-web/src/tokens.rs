@@ -244,7 +244,7 @@ fn lock(path: &Path) -> io::Result<File> {
 }
 
 fn folder(path: &Path) -> &Path {
-    path.parent().map_or(Path::new("."), |folder| folder)
+    path.parent().unwrap_or(Path::new("."))
 }
 
 /// Writes all of the file, or nothing.

@@ -33,13 +33,9 @@ use crate::catalogue::CachedJob;
 use crate::header::set;
 use crate::memory_budget::MAX_IDENTITY_BYTES;
 use crate::problem::{Code, Fault, Problem, strange};
-use crate::tokens::{HASH_CHARS, hash};
+use crate::sending::TAG_CHARS;
+use crate::tokens::hash;
 use crate::view::{Job, JobDetail, PolicyWord, zone_of};
-
-/// How many characters of the hash of a definition are its tag: enough that no two are the same by chance.
-const TAG_CHARS: usize = 32;
-
-const _: () = assert!(TAG_CHARS <= HASH_CHARS);
 
 /// A job to make.
 #[derive(Deserialize, JsonSchema)]
@@ -118,9 +114,8 @@ pub(crate) fn read_definition(body: &[u8]) -> Result<(), Problem> {
 pub fn tag(known: &CachedJob) -> String {
     let state = crate::view::state_code(known.wire.state_code);
     let pause = known.wire.pause_terms.as_ref().map(|terms| (terms.until, &terms.note));
-    let mut tag = hash(format!("{state}\n{pause:?}\n{}", known.definition));
-    tag.truncate(TAG_CHARS);
-    format!("\"{tag}\"")
+    let tag = hash(format!("{state}\n{pause:?}\n{}", known.definition));
+    format!("\"{}\"", &tag[..TAG_CHARS])
 }
 
 /// A job as an answer, with its tag.
