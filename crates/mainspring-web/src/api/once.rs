@@ -164,13 +164,13 @@ pub async fn show(call: Call) -> Reply {
 }
 
 /// Does one thing that is asked for: a run of a job, which is all that its definition says, or work of one's
-/// own, which needs the scope `define`. Tells its status, and its document.
-async fn submit(
-    call: &Call,
-    params: OnceParams,
-    key: Option<String>,
-) -> Result<(StatusCode, Submission), Problem> {
+/// own, which needs the scope `define`.
+async fn submit(call: &Call, params: OnceParams, key: Option<String>) -> Result<Submission, Problem> {
     let wrong = |text: &str| Problem::new(Code::INVALID, text);
+    let submitted = |is_new, id: Option<String>, due, state| {
+        let name = id.clone();
+        Submission { id, name, due, is_new, state }
+    };
     let due = moment_of(params.at.as_deref(), params.r#in.as_deref(), call.now.wall)?;
     let key = params.key.or(key);
     match (params.job, params.work) {
@@ -178,11 +178,9 @@ async fn submit(
             check_due(due, call.now.wall)?;
             let RequestedRun { run, due, earlier } = ask_for_run(call, job, due, key).await?;
             let due = due_of(call, &run, &earlier).await.or(due).or(Some(run.nominal));
-            let run = Some(run.to_string());
-            Ok(match earlier {
-                Some(state) => submitted(StatusCode::OK, run, due, state),
-                None => submitted(StatusCode::CREATED, run, due, Some("scheduled".to_owned())),
-            })
+            let is_new = earlier.is_none();
+            let state = earlier.unwrap_or_else(|| Some("scheduled".to_owned()));
+            Ok(submitted(is_new, Some(run.to_string()), due, state))
         }
         (Some(_), None) => Err(wrong("`policies` and `name` are those of the job")),
         (None, Some(work)) => {
@@ -193,11 +191,9 @@ async fn submit(
                 SubmitWire { due: due.to_string(), name: params.name, key, work, ..SubmitWire::default() };
             match call.app.change(call.who()?, None, Request::Submit(Box::new(submission))).await? {
                 Response::Submitted { name, due } => {
-                    Ok(submitted(StatusCode::CREATED, Some(name), Some(due), Some("pending".to_owned())))
+                    Ok(submitted(true, Some(name), Some(due), Some("pending".to_owned())))
                 }
-                Response::Duplicate { name, due, state, .. } => {
-                    Ok(submitted(StatusCode::OK, name, due, state))
-                }
+                Response::Duplicate { name, due, state, .. } => Ok(submitted(false, name, due, state)),
                 _ => Err(strange()),
             }
         }
@@ -241,15 +237,10 @@ pub struct Submission {
     state: Option<String>,
 }
 
-/// The status and the document of one that is new, or that was there already.
-fn submitted(
-    status: StatusCode,
-    id: Option<String>,
-    due: Option<Timestamp>,
-    state: Option<String>,
-) -> (StatusCode, Submission) {
-    let is_new = status == StatusCode::CREATED;
-    (status, Submission { name: id.clone(), id, due, is_new, state })
+impl Submission {
+    fn status(&self) -> StatusCode {
+        if self.is_new { StatusCode::CREATED } else { StatusCode::OK }
+    }
 }
 
 /// What became of many.
@@ -275,9 +266,9 @@ enum OnceAnswer {
 }
 
 impl OnceAnswer {
-    fn new(answer: Result<(StatusCode, Submission), Problem>) -> OnceAnswer {
+    fn new(answer: Result<Submission, Problem>) -> OnceAnswer {
         match answer {
-            Ok((status, submitted)) => OnceAnswer::Submitted { status: status.as_u16(), submitted },
+            Ok(submitted) => OnceAnswer::Submitted { status: submitted.status().as_u16(), submitted },
             Err(Problem { code, detail, .. }) => {
                 OnceAnswer::Refused { status: code.status().as_u16(), detail }
             }
@@ -302,8 +293,8 @@ fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
 /// 403 for work of one's own without the scope `define`, 409 for a name that is taken, 422 for what cannot be
 /// understood, and what the loop says.
 pub async fn create(call: Call) -> Reply {
-    let (status, document) = submit(&call, call.document().await?, call.idempotency_key()?).await?;
-    let mut response = answer(status, &document)?;
+    let document = submit(&call, call.document().await?, call.idempotency_key()?).await?;
+    let mut response = answer(document.status(), &document)?;
     let id = document.id.as_deref().unwrap_or_default();
     let place = id.parse().map_or_else(|_| format!("api/v1/once/{id}"), |run| address_of(&run));
     set(response.headers_mut(), LOCATION, &call.link(&place));

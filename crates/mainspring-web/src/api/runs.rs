@@ -187,22 +187,18 @@ pub async fn list(call: Call) -> Reply {
     ok(&List { items, next, total })
 }
 
-/// The name of the run that the path says.
-pub fn name(call: &Call) -> String {
-    let series = match call.parameter("series") {
-        "0" => String::new(),
-        series => format!("#{series}"),
-    };
-    format!("{}@{}{series}", call.parameter("job"), call.parameter("nominal"))
-}
-
 /// The run that the path says, with its attempts.
 ///
 /// # Errors
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn found(call: &Call) -> Result<FoundWire, Problem> {
-    let answer = call.app.pool.look(Request::Find { run: name(call) }).await?;
+    let series = match call.parameter("series") {
+        "0" => String::new(),
+        series => format!("#{series}"),
+    };
+    let run = format!("{}@{}{series}", call.parameter("job"), call.parameter("nominal"));
+    let answer = call.app.pool.look(Request::Find { run }).await?;
     let Response::Found(found) = answer else { return Err(strange()) };
     Ok(*found)
 }
