@@ -18,15 +18,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{
-    BOUNDS_OPERATIONS, BOUNDS_S, ClusterWire, JobMetricsWire, JobWire, MemberWire, MetricsWire, Request,
-    Response, StatusWire, WaitingWire,
+    BOUNDS_OPERATIONS, BOUNDS_S, ClusterWire, JobMetricsWire, JobWire, METERED_JOBS, MemberWire, MetricsWire,
+    Request, Response, StatusWire, WaitingWire,
 };
 
 use crate::app::App;
 use crate::catalogue::CachedJob;
 use crate::metrics_writer::{MetricsWriter, TextFormat};
 use crate::problem::{Code, Problem, strange};
-use crate::resources::{Resources, store_sizes, zones_version};
+use crate::resources::{counts, processor_time, store_sizes, zones_version};
 use crate::view::{state_code, zone_name, zone_of};
 
 /// The series of jobs that are not told by name, and of what came of jobs that are gone.
@@ -54,7 +54,7 @@ fn seconds(at: Timestamp) -> f64 {
 ///
 /// What the loop says.
 pub async fn text(app: &App, format: TextFormat) -> Result<String, Problem> {
-    let jobs_max = app.settings.metered_jobs_max;
+    let jobs_max = app.settings.metered_jobs_max.unwrap_or(METERED_JOBS);
     let Response::Metrics(counted) = app.pool.look(Request::Metrics { jobs_max }).await? else {
         return Err(strange());
     };
@@ -262,16 +262,10 @@ fn of_cluster(writer: &mut MetricsWriter, cluster: &ClusterWire) {
 
 /// What the process uses, as far as the kernel says it.
 fn of_process(writer: &mut MetricsWriter, open_files_max: Option<u64>) {
-    let Resources { cpu, resident_bytes, threads, open_files } = Resources::own();
-    if let Some(cpu) = cpu {
-        writer.fraction("process_cpu_seconds", cpu.as_secs_f64());
+    if let Some(time) = processor_time() {
+        writer.fraction("process_cpu_seconds", time.as_secs_f64());
     }
-    for (name, value) in [
-        ("process_resident_memory_bytes", resident_bytes),
-        ("process_threads", threads),
-        ("process_open_fds", open_files),
-        ("process_max_fds", open_files_max),
-    ] {
+    for (name, value) in counts().into_iter().chain([("process_max_fds", open_files_max)]) {
         if let Some(value) = value {
             writer.gauge(name, number(value));
         }

@@ -12,35 +12,24 @@ use std::time::Duration;
 
 use mainspring_server::data_directory::DataDirectory;
 
-/// What a process uses. What the kernel does not say is `None`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resources {
-    /// Processor time of all threads that there are.
-    pub cpu: Option<Duration>,
-    /// Memory that is in RAM.
-    pub resident_bytes: Option<u64>,
-    /// How many threads it has.
-    pub threads: Option<u64>,
-    /// Files that it has open.
-    pub open_files: Option<u64>,
+/// Counts of what this process uses, by the names of their metrics. What the kernel does not say is `None`.
+pub fn counts() -> [(&'static str, Option<u64>); 3] {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let of = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    [
+        ("process_resident_memory_bytes", of("VmRSS:").map(|kib| kib << 10)),
+        ("process_threads", of("Threads:")),
+        ("process_open_fds", fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as u64)),
+    ]
 }
 
-impl Resources {
-    /// Those of this process.
-    pub fn own() -> Resources {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let of = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-            line.split_whitespace().next()?.parse::<u64>().ok()
-        };
-        let tasks = fs::read_dir("/proc/self/task").ok();
-        Resources {
-            cpu: tasks.map(|tasks| Duration::from_nanos(tasks.filter_map(cpu_ns).sum())),
-            resident_bytes: of("VmRSS:").map(|kib| kib << 10),
-            threads: of("Threads:"),
-            open_files: fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as u64),
-        }
-    }
+/// Processor time of all threads that there are in this process.
+pub fn processor_time() -> Option<Duration> {
+    let tasks = fs::read_dir("/proc/self/task").ok()?;
+    Some(Duration::from_nanos(tasks.filter_map(cpu_ns).sum()))
 }
 
 /// The processor time of a thread, of which schedstat has nanoseconds: no unit of the kernel's configuration.
@@ -73,10 +62,10 @@ mod tests {
 
     #[test]
     fn this_process_uses_something_of_everything() {
-        let Resources { cpu, resident_bytes, threads, open_files } = Resources::own();
-        assert!(cpu.is_some_and(|cpu| !cpu.is_zero()), "{cpu:?}");
-        for count in [resident_bytes, threads, open_files] {
-            assert!(count.is_some_and(|count| 0 < count), "{count:?}");
+        let time = processor_time();
+        assert!(time.is_some_and(|time| !time.is_zero()), "{time:?}");
+        for (name, count) in counts() {
+            assert!(count.is_some_and(|count| 0 < count), "{name}: {count:?}");
         }
         assert!(zones_version().is_none_or(|version| version.starts_with("20")));
     }

@@ -16,7 +16,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use axum::http::{HeaderMap, Uri};
-use mainspring_server::protocol::METERED_JOBS;
 
 use crate::network::Network;
 use crate::proxy_users::ProxyUsers;
@@ -116,7 +115,7 @@ impl fmt::Display for PublicUrl {
 }
 
 /// How the server is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Where it listens.
     pub addresses: Vec<Address>,
@@ -130,22 +129,8 @@ pub struct Settings {
     pub is_read_only: bool,
     /// Whether who has the scope may say what runs.
     pub is_defining: bool,
-    /// How many jobs have metrics of their own.
-    pub metered_jobs_max: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            addresses: Vec::new(),
-            proxy: None,
-            proxy_users: None,
-            public_url: None,
-            is_read_only: false,
-            is_defining: false,
-            metered_jobs_max: METERED_JOBS,
-        }
-    }
+    /// How many jobs have metrics of their own, if not [`METERED_JOBS`](mainspring_server::protocol::METERED_JOBS).
+    pub metered_jobs_max: Option<usize>,
 }
 
 impl Settings {

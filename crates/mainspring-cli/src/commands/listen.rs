@@ -122,7 +122,7 @@ fn settings(args: &ListenArgs) -> Result<Settings, Error> {
         public_url: args.public_url.clone(),
         is_read_only: args.read_only,
         is_defining: args.define_over_http,
-        metered_jobs_max: args.metrics_max_jobs,
+        metered_jobs_max: Some(args.metrics_max_jobs),
     })
 }
 
