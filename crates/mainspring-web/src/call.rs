@@ -23,7 +23,6 @@ use tokio::task::yield_now;
 
 use crate::app::App;
 use crate::body_stream::{Sender, flow};
-use crate::event_stream::EventStream;
 use crate::guard::{Proof, is_signed_in};
 use crate::memory_budget::SHORT_BYTES;
 use crate::private::Private;
@@ -157,7 +156,7 @@ impl Call {
     /// 429 while there are as many streams as may be.
     pub fn stream(&self) -> Result<(Sender, Response<Body>), Problem> {
         let (app, who, proof) = (Arc::clone(&self.app), self.who()?.clone(), self.proof.clone());
-        let slot = EventStream::slot(&app.feed, &who.identity)?;
+        let slot = app.feed.slot(&who.identity)?;
         Ok(flow(move || {
             let _held = &slot;
             proof.as_ref().is_some_and(|proof| is_signed_in(&app, &who, proof))

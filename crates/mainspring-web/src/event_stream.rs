@@ -106,24 +106,17 @@ impl EventStream {
     /// # Errors
     ///
     /// 429 where the identity, or all together, have as many as may be.
-    pub fn slot(feed: &Arc<EventStream>, identity: &Identity) -> Result<StreamSlot, Problem> {
-        if feed.take_place(identity) {
-            return Ok(StreamSlot(Arc::clone(feed), identity.clone()));
-        }
-        let text = format!(
-            "there are {MAX_STREAMS_OF_IDENTITY} streams of yours, or {MAX_STREAMS} of all, and there may be no \
-             more: close a page, or end a command that follows or waits"
-        );
-        Err(Problem::new(Code::TOO_MANY, text).again_after(15))
-    }
-
-    fn take_place(&self, identity: &Identity) -> bool {
+    pub fn slot(self: &Arc<Self>, identity: &Identity) -> Result<StreamSlot, Problem> {
         let mut ring = locked(&self.ring);
         let of_all = ring.stream_count();
         let own = ring.streams.get(identity).copied().unwrap_or_default();
         let is_full = MAX_STREAMS <= of_all && *identity != Identity::Local;
         if is_full || MAX_STREAMS_OF_IDENTITY <= own || ring.is_ending {
-            return false;
+            let text = format!(
+                "there are {MAX_STREAMS_OF_IDENTITY} streams of yours, or {MAX_STREAMS} of all, and there may be no \
+                 more: close a page, or end a command that follows or waits"
+            );
+            return Err(Problem::new(Code::TOO_MANY, text).again_after(15));
         }
         if of_all == 0 {
             // What happened while no stream was open is not known.
@@ -133,17 +126,7 @@ impl EventStream {
         ring.streams.insert(identity.clone(), own + 1);
         debug_assert!(ring.stream_count() <= MAX_STREAMS + MAX_STREAMS_OF_IDENTITY);
         self.listeners.notify_one();
-        true
-    }
-
-    fn give_place(&self, identity: &Identity) {
-        let mut ring = locked(&self.ring);
-        debug_assert!(ring.streams.contains_key(identity), "a place is given back once");
-        let left = ring.streams.get(identity).map_or(0, |count| count - 1);
-        match left {
-            0 => drop(ring.streams.remove(identity)),
-            _ => drop(ring.streams.insert(identity.clone(), left)),
-        }
+        Ok(StreamSlot(Arc::clone(self), identity.clone()))
     }
 
     /// How many streams there are.
@@ -247,7 +230,13 @@ impl EventRing {
 
 impl Drop for StreamSlot {
     fn drop(&mut self) {
-        self.0.give_place(&self.1);
+        let StreamSlot(feed, identity) = self;
+        let mut ring = locked(&feed.ring);
+        debug_assert!(ring.streams.contains_key(identity), "a place is given back once");
+        match ring.streams.get(identity).map_or(0, |count| count - 1) {
+            0 => drop(ring.streams.remove(identity)),
+            left => drop(ring.streams.insert(identity.clone(), left)),
+        }
     }
 }
 
@@ -271,8 +260,8 @@ mod tests {
 
     #[test]
     fn who_comes_back_hears_what_followed_or_that_it_is_not_known() {
-        let feed = EventStream::default();
-        assert!(feed.take_place(&Identity::Local));
+        let feed = Arc::new(EventStream::default());
+        let slot = feed.slot(&Identity::Local).unwrap();
         let (start, is_gap) = feed.position(None);
         assert!(!is_gap);
         feed.tell(&change(1));
@@ -288,15 +277,15 @@ mod tests {
         (0..2_000).for_each(|number| feed.tell(&change(number)));
         let (text, last) = feed.since(end);
         assert!(text.contains("event: reset"), "{text}");
-        feed.give_place(&Identity::Local);
-        assert!(feed.take_place(&Identity::Local));
+        drop(slot);
+        let _slot = feed.slot(&Identity::Local).unwrap();
         assert!(feed.since(last).0.contains("event: reset"), "a new stretch has a gap before it");
     }
 
     #[test]
     fn an_event_is_short_however_long_the_names_are() {
-        let feed = EventStream::default();
-        assert!(feed.take_place(&Identity::Local));
+        let feed = Arc::new(EventStream::default());
+        let _slot = feed.slot(&Identity::Local).unwrap();
         let (start, _) = feed.position(None);
         let job = JobName::new(&"j".repeat(MAX_NAME_CHARS)).unwrap();
         let run = RunKey { series: u32::MAX, ..RunKey::new(job.clone(), Timestamp::MAX) };
@@ -310,18 +299,20 @@ mod tests {
 
     #[test]
     fn an_identity_with_all_its_streams_costs_others_none() {
-        let feed = EventStream::default();
-        let of = |name: &str| Identity::Proxy(name.to_owned());
-        assert!((0..MAX_STREAMS_OF_IDENTITY).all(|_| feed.take_place(&of("mara"))));
-        assert!(!feed.take_place(&of("mara")));
-        assert!(feed.take_place(&of("ada")));
-        feed.give_place(&of("mara"));
-        assert!(feed.take_place(&of("mara")));
+        let feed = Arc::new(EventStream::default());
+        let of = |name: &str| feed.slot(&Identity::Proxy(name.to_owned()));
+        let mut of_mara: Vec<StreamSlot> =
+            (0..MAX_STREAMS_OF_IDENTITY).map(|_| of("mara").unwrap()).collect();
+        assert_eq!(of("mara").unwrap_err().code, Code::TOO_MANY);
+        let _of_ada = of("ada").unwrap();
+        of_mara.pop();
+        of_mara.push(of("mara").unwrap());
         // A crowd of identities leaves the local administrator out of nothing.
-        let taken = (0..MAX_STREAMS).filter(|number| feed.take_place(&of(&number.to_string()))).count();
-        assert_eq!(taken, MAX_STREAMS - MAX_STREAMS_OF_IDENTITY - 1);
-        assert!(feed.take_place(&Identity::Local));
+        let taken: Vec<StreamSlot> =
+            (0..MAX_STREAMS).filter_map(|number| of(&number.to_string()).ok()).collect();
+        assert_eq!(taken.len(), MAX_STREAMS - MAX_STREAMS_OF_IDENTITY - 1);
+        assert!(feed.slot(&Identity::Local).is_ok());
         feed.end();
-        assert!(!feed.take_place(&Identity::Local));
+        assert!(feed.slot(&Identity::Local).is_err());
     }
 }
