@@ -150,9 +150,7 @@ impl App {
         tokens.refresh().map_err(|error| {
             let line =
                 format!("mainspring: no token is good, because {}: {error}", path(&self.data).display());
-            if let Some(line) = locked(&self.no_tokens).add(&line, Moment::now()) {
-                say(&format!("{line}\n"));
-            }
+            locked(&self.no_tokens).say(&line, Moment::now());
             "no token is good now: see the log of the server".to_owned()
         })?;
         let found = tokens.find(token).cloned();

@@ -74,7 +74,7 @@ impl Default for Assets {
             .into_iter()
             .map(|(name, text)| Asset {
                 name,
-                media_type: media_type(name),
+                media_type: kind(name).0,
                 bytes: Bytes::from(served(text, name)),
             })
             .collect();
@@ -108,28 +108,20 @@ impl Assets {
     }
 }
 
-fn media_type(name: &str) -> &'static str {
+/// The type of a file, and which beginnings of a line join it to the one before. None of them begins a
+/// statement; in style sheets a point may begin a selector.
+fn kind(name: &str) -> (&'static str, &'static [char]) {
     match name.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        _ => "text/html; charset=utf-8",
-    }
-}
-
-/// Which beginnings of a line join it to the one before. None of them begins a statement; in style sheets a
-/// point may begin a selector.
-fn joined(name: &str) -> &'static [char] {
-    match name.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("js") => &[')', ']', '}', '.', '?', ':'],
-        Some("css") => &['}'],
-        _ => &[],
+        Some("js") => ("text/javascript; charset=utf-8", &[')', ']', '}', '.', '?', ':']),
+        Some("css") => ("text/css; charset=utf-8", &['}']),
+        Some("svg") => ("image/svg+xml", &[]),
+        _ => ("text/html; charset=utf-8", &[]),
     }
 }
 
 /// What is sent of a file of source: no comments, no indentation, and of code a statement a line.
 fn served(text: &str, name: &str) -> String {
-    let joined = joined(name);
+    let (_, joined) = kind(name);
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, comment)) = rest.split_once("/*") {

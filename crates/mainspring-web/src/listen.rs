@@ -29,7 +29,6 @@ use mainspring_exec::clock::Moment;
 use mainspring_host::socket::{self, StaleSocket};
 use mainspring_server::activation::{ActivatedSockets, Listening};
 use mainspring_server::data_directory::DataDirectory;
-use mainspring_server::message::say;
 use mainspring_server::protocol::{Request, Response};
 use mainspring_server::server::listener::Listener;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -258,9 +257,7 @@ fn say_refused(refused: &mut Repeats, from: IpAddr) {
     let line = format!(
         "mainspring: a connection from {from} was refused: it is not in the network of --behind-proxy"
     );
-    if let Some(line) = refused.add(&line, Moment::now()) {
-        say(&format!("{line}\n"));
-    }
+    refused.say(&line, Moment::now());
 }
 
 /// Serves one connection on a task of its own.

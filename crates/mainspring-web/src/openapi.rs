@@ -31,6 +31,15 @@ fn text() -> Value {
     json!({ "type": "string" })
 }
 
+/// A number from one to another.
+fn number(minimum: u64, maximum: u64) -> Value {
+    let mut schema = json!({ "type": "integer", "minimum": minimum, "maximum": maximum });
+    if u64::from(i32::MAX.unsigned_abs()) < maximum {
+        schema["format"] = json!("int64");
+    }
+    schema
+}
+
 fn time() -> Value {
     json!({ "type": "string", "format": "date-time" })
 }
@@ -39,20 +48,16 @@ fn time() -> Value {
 const QUERY: &[Parameter] = &[
     ("actor", text, "only what this person or program did"),
     ("after", text, "the page that begins behind this: `next` of the page before"),
-    (
-        "attempt",
-        || json!({ "type": "integer", "format": "int64", "minimum": 1, "maximum": 4_294_967_295_u64 }),
-        "only this attempt",
-    ),
+    ("attempt", || number(1, u32::MAX.into()), "only this attempt"),
     ("cause", text, "only runs with this cause; `notify`: of notifications, which else only `all` shows"),
     ("from", time, "from this time on"),
     ("group", text, "only of this group"),
     ("history", || json!({ "enum": ["keep"] }), "what becomes of its runs"),
     ("job", text, "only of this job"),
     ("label", text, "only with this label, `name` or `name=value`"),
-    ("limit", || json!({ "type": "integer", "minimum": 1, "maximum": 1000 }), "how many at most"),
+    ("limit", || number(1, 1_000), "how many at most"),
     ("line", text, "only runs whose last line, outcome or reason this is"),
-    ("n", || json!({ "type": "integer", "minimum": 1, "maximum": 100 }), "how many"),
+    ("n", || number(1, 100), "how many"),
     (
         "order",
         || json!({ "enum": ["ended", "nominal"] }),
@@ -67,22 +72,18 @@ const QUERY: &[Parameter] = &[
     ),
     ("source", text, "only what comes from there"),
     ("state", text, "only in these states, with commas between"),
-    ("tail", || json!({ "type": "integer", "minimum": 1, "maximum": 10000 }), "the last so many lines"),
+    ("tail", || number(1, 10_000), "the last so many lines"),
     ("to", time, "up to this time"),
     ("until", time, "only before this time"),
     ("window", || json!({ "enum": ["7d", "30d", "90d"] }), "how far back"),
-    ("year", || json!({ "type": "integer", "minimum": 1, "maximum": 9999 }), "which year"),
+    ("year", || number(1, 9_999), "which year"),
 ];
 
 /// Parameters in a path.
 const PATH: &[Parameter] = &[
     ("job", text, "the name of a job"),
     ("nominal", text, "the time for which the run is, in RFC 3339"),
-    (
-        "series",
-        || json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": 4_294_967_295_u64 }),
-        "0, or the number of a backfill",
-    ),
+    ("series", || number(0, u32::MAX.into()), "0, or the number of a backfill"),
     ("id", text, "what the answer before called it"),
     ("hash", text, "the hash of all assets"),
     ("name", text, "the name of an asset"),

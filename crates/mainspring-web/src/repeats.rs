@@ -11,6 +11,7 @@
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
+use mainspring_server::message::say;
 
 /// How long after a line the next ones are only counted: six lines a minute fill no disk, and tell a person
 /// that it continues.
@@ -25,8 +26,13 @@ pub struct Repeats {
 }
 
 impl Repeats {
+    /// Says one more, or only counts it.
+    pub fn say(&mut self, line: &str, now: Moment) {
+        self.add(line, now).iter().for_each(|line| say(&format!("{line}\n")));
+    }
+
     /// The line to say now for one more, without its end; `None` if it is only counted.
-    pub fn add(&mut self, line: &str, now: Moment) -> Option<String> {
+    fn add(&mut self, line: &str, now: Moment) -> Option<String> {
         if self.written_at.is_some_and(|at| now.since(at) < INTERVAL) {
             self.unsaid_count += 1;
             return None;
