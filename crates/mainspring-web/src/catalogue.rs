@@ -256,7 +256,13 @@ impl Catalogue {
                 break;
             }
         }
-        Ok(Arc::new(self.join(wires, texts)))
+        let named = |text: String| Some((name_of(&text)?, text));
+        let mut texts: HashMap<String, String> = texts.into_iter().filter_map(named).collect();
+        let known = |wire: JobWire| {
+            let definition = texts.remove(&wire.name).unwrap_or_default();
+            self.cached(wire, definition)
+        };
+        Ok(Arc::new(wires.into_iter().map(known).collect()))
     }
 
     /// Asks for those that changed.
@@ -288,29 +294,15 @@ impl Catalogue {
         let mut cache = locked(&self.cache);
         // Jobs that no list has shown yet would add up.
         cache.jobs.clone().into_iter().for_each(|(_, jobs)| cache.prune(&jobs));
-        let plan =
-            cache.plans.entry(definition.clone()).or_insert_with(|| read(&definition, &self.zone)).clone();
-        Arc::new(CachedJob { wire, definition, plan })
+        drop(cache);
+        self.cached(wire, definition)
     }
 
-    /// Puts documents and definitions together, by their names.
-    fn join(&self, wires: Vec<JobWire>, texts: Vec<String>) -> Vec<Arc<CachedJob>> {
+    /// A job with its definition, which is read if no job had it yet.
+    fn cached(&self, wire: JobWire, definition: String) -> Arc<CachedJob> {
         let mut cache = locked(&self.cache);
-        let mut plans = HashMap::new();
-        let mut by_name = HashMap::new();
-        for text in texts {
-            let plan = cache.plans.remove(&text).unwrap_or_else(|| read(&text, &self.zone));
-            plans.insert(text.clone(), plan.clone());
-            if let Some(name) = name_of(&text) {
-                by_name.insert(name, (text, plan));
-            }
-        }
-        cache.plans = plans;
-        let known = |wire: JobWire| {
-            let (definition, plan) = by_name.remove(&wire.name).unwrap_or_default();
-            Arc::new(CachedJob { wire, definition, plan })
-        };
-        wires.into_iter().map(known).collect()
+        let plan = cache.plans.entry(definition.clone()).or_insert_with(|| read(&definition, &self.zone));
+        Arc::new(CachedJob { wire, plan: plan.clone(), definition })
     }
 
     /// One job.
