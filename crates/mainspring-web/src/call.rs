@@ -114,9 +114,8 @@ impl QueryParams {
     ///
     /// 400 where it is none, and where it has neither an offset nor a zone.
     pub fn time(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
-        self.get(name).map(TimeText::instant).transpose().map_err(|error| {
-            Problem::new(Code::USAGE, format!("`{name}` must be a time in RFC 3339: {error}"))
-        })
+        let found = self.get(name).map(|text| read_time(name, text)).transpose();
+        found.map_err(|why| Problem::new(Code::USAGE, why))
     }
 
     /// Words with commas between.
@@ -230,6 +229,15 @@ fn misread(path: &str, error: &serde_json::Error) -> Problem {
     }
     let fault = Fault { field: Some(path.to_owned().into()), ..Fault::new(Severity::Problem, text) };
     Problem { faults: vec![fault], ..Problem::new(Code::INVALID, format!("`{path}`: {text}")) }
+}
+
+/// A time in the field of this name, as every face reads one.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn read_time(name: &str, text: &str) -> Result<Timestamp, String> {
+    TimeText::instant(text).map_err(|error| format!("`{name}` must be a time in RFC 3339: {error}"))
 }
 
 /// The parameters of an address, of which only these are known.

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use jiff::Timestamp;
-use mainspring_cron::TimeText;
 use mainspring_job::{RunKey, RunState, read_duration};
 use mainspring_server::protocol::{PauseWire, Request, Response};
 use schemars::JsonSchema;
@@ -26,7 +25,7 @@ use super::define::job_answer;
 use super::{jobs, overview, runs};
 use crate::app::CLICK_LIFE;
 use crate::bulk::{Bulk, Deed};
-use crate::call::{Call, QueryParams, Reply, json as answer, ok};
+use crate::call::{Call, QueryParams, Reply, json as answer, ok, read_time};
 use crate::header::set;
 use crate::problem::{Code, Problem, strange};
 use crate::view::{Moment, address_of, is_open};
@@ -167,10 +166,7 @@ pub(super) fn moment_of(
 ) -> Result<Option<Timestamp>, Problem> {
     let wrong = |text: &str| Problem::new(Code::INVALID, text);
     Ok(match (at, span) {
-        (Some(at), None) => Some(
-            TimeText::instant(at)
-                .map_err(|error| wrong(&format!("`at` must be a time in RFC 3339: {error}")))?,
-        ),
+        (Some(at), None) => Some(read_time("at", at).map_err(|why| wrong(&why))?),
         (None, Some(span)) => {
             let span = read_duration(span)
                 .ok_or_else(|| wrong("`in` must be a duration such as 90s, 1h30m or 1d"))?;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use mainspring_cron::{DayRule, DstPolicy, Expression, Language, Schedule, TimeText};
+use mainspring_cron::{DayRule, DstPolicy, Expression, Language, Schedule};
 use mainspring_file::problem::{Fault as ParseFault, Severity};
 use mainspring_server::log::rfc3339;
 use mainspring_server::protocol::schema::DialectName;
@@ -19,7 +19,7 @@ use mainspring_server::protocol::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Call, Reply, ok};
+use crate::call::{Call, Reply, ok, read_time};
 use crate::problem::{Code, Fault, Problem};
 use crate::view::{Moment, zone_name};
 
@@ -117,9 +117,8 @@ pub async fn explain(call: Call) -> Reply {
     let day_rule: DayRule = day_rule.map_err(|_| wrong("`day_rule` is star, or or and"))?;
     let dst = params.dst.as_deref().map(str::parse::<DstPolicy>).transpose();
     let dst = dst.map_err(|error| wrong(format!("`dst`: {error}")))?;
-    let from = params.from.as_deref().map_or(Ok(call.now.wall), TimeText::instant);
-    let from: Timestamp =
-        from.map_err(|error| wrong(format!("`from` must be a time in RFC 3339: {error}")))?;
+    let from = params.from.as_deref().map_or(Ok(call.now.wall), |from| read_time("from", from));
+    let from = from.map_err(wrong)?;
     let zone = match params.zone.as_deref() {
         None => None,
         Some(name) => Some(TimeZone::get(name).map_err(|_| wrong(format!("there is no zone `{name}`")))?),
