@@ -162,9 +162,9 @@ impl Call {
         }))
     }
 
-    /// How far a stream was when its client went away. A browser that comes back asks by the same address, and
-    /// says it beside.
-    pub fn seen(&self) -> Option<&str> {
+    /// How far a stream was when its client went away. A browser that comes back asks by the same address,
+    /// and says it beside.
+    pub fn resume_point(&self) -> Option<&str> {
         let last = self.headers.get("last-event-id").and_then(|id| id.to_str().ok());
         last.or(self.params.get("after"))
     }

@@ -1,4 +1,5 @@
-//! Counters of the listener itself: answers, how long they took, and refusals, with a mutex each for a look-up.
+//! Counters of the listener itself: answers, how long they took, and refusals, each behind a mutex that is
+//! held for a look-up.
 //!
 //! Cost: a look-up in a small map for each answer.
 //!

@@ -6,8 +6,8 @@
 //! use mainspring_web::call::{Call, nothing};
 //! use mainspring_web::route::{Access, Route};
 //! use mainspring_web::scope::Scope;
-//! const NEW: Route =
-//!     Route::get(Access::Needs(Scope::Look), "/api/v1/new", "something new", &async |_: Call| Ok(nothing()));
+//! const LOOK: Access = Access::Needs(Scope::Look);
+//! const NEW: Route = Route::get(LOOK, "/api/v1/new", "something new", &async |_: Call| Ok(nothing()));
 //! ```
 //!
 //! ```compile_fail
@@ -63,7 +63,7 @@ pub enum Access {
 /// What is in an answer.
 #[derive(Clone, Copy, Debug)]
 pub enum Content {
-    /// Nothing.
+    /// There is nothing in it.
     Nothing,
     /// A document of this schema.
     Json(SchemaOf),

@@ -129,7 +129,7 @@ pub struct Settings {
     pub is_read_only: bool,
     /// Whether who has the scope may say what runs.
     pub is_defining: bool,
-    /// How many jobs have metrics of their own, if not [`METERED_JOBS`](mainspring_server::protocol::METERED_JOBS).
+    /// How many jobs have metrics of their own. `None`: as many as is usual, `METERED_JOBS` of the protocol.
     pub metered_jobs_max: Option<usize>,
 }
 

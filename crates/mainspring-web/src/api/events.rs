@@ -23,7 +23,7 @@ pub async fn events(call: Call) -> Reply {
     let (sender, response) = call.stream()?;
     let now = call.now.wall.to_string();
     let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "assets": call.app.assets.hash, "now": now });
-    tokio::spawn(async move { tell(&call.app.feed, &hello, call.seen(), &sender, BEAT).await });
+    tokio::spawn(async move { tell(&call.app.feed, &hello, call.resume_point(), &sender, BEAT).await });
     Ok(response)
 }
 

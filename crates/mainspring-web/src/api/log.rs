@@ -163,7 +163,7 @@ fn part(run: &RunWire, body: Body, count: u64) -> Response<Body> {
 /// 404 if there is no such run, 410 if its output is not kept any more, 429 while there are as many streams
 /// as may be.
 pub async fn follow(call: Call) -> Reply {
-    let after = call.seen().unwrap_or("0").parse::<u64>();
+    let after = call.resume_point().unwrap_or("0").parse::<u64>();
     let after = after.map_err(|_| Problem::new(Code::USAGE, "`after` must be a number"))?;
     let run = found(&call).await?.run;
     open(&call, &run)?;

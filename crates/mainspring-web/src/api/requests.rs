@@ -74,13 +74,13 @@ pub async fn answer(call: Call) -> Reply {
             let first = call.app.change(call.who()?, comment, run).await?;
             let Response::Planned { run } = &first else { return lines(&first, id) };
             let wait = Request::Wait { run: run.to_string() };
-            Ok(told(line, stream, id, first, Some(wait)))
+            Ok(waiting(line, stream, id, first, Some(wait)))
         }
         request if request.row().answers != Answers::One => {
             let (mut line, stream) = place(&call)?;
             // An error that comes at once is one of HTTP.
             let first = line.ask(Actor::default(), request).await?;
-            Ok(told(line, stream, id, first, None))
+            Ok(waiting(line, stream, id, first, None))
         }
         request if scope == Scope::Look => lines(&call.app.pool.look(request).await?, id),
         request => lines(&call.app.change(call.who()?, comment, request).await?, id),
@@ -116,7 +116,7 @@ fn place(call: &Call) -> Result<(Connection, Stream), Problem> {
 }
 
 /// Answers with what comes, as it comes: the first answer, and those that follow.
-fn told(
+fn waiting(
     mut line: Connection,
     (sender, mut response): Stream,
     id: u64,
