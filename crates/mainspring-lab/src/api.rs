@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::case::Failure;
 use crate::recorder::Recorder;
+use crate::stopwatch;
 
 /// Why a structure is not asked for what needs a clock.
 pub const STRUCTURE_ALONE: &str = "a structure alone: it has no clock and no threads";
@@ -119,42 +120,41 @@ pub trait EngineSubject: Send + Sync + 'static {
     /// What cancels a timer, from any thread.
     type Key: Send + 'static;
 
-    /// What a thread needs to take part.
-    type Local;
-
     /// Whether a cancel tells for certain that the timer will not fire. If not, the check allows for timers
     /// that were counted twice.
-    const CANCEL_TELLS: bool;
-
-    /// Lets the calling thread take part.
-    fn enter(&self) -> Self::Local;
-
-    /// Adds a timer.
-    ///
-    /// # Errors
-    /// The engine does not take it.
-    fn schedule(&self, local: &mut Self::Local, delay: Duration, payload: u64) -> Result<Self::Key, Failure>;
-
-    /// Removes a timer. Tells whether it was pending.
-    fn cancel(&self, local: &mut Self::Local, key: Self::Key) -> bool;
-
-    /// Moves a pending timer to `delay` from now, and gives its key from then on.
-    ///
-    /// # Errors
-    /// The engine does not take it, or the timer has fired.
-    fn reset(&self, local: &mut Self::Local, key: Self::Key, delay: Duration) -> Result<Self::Key, Failure>;
-
-    /// Adds a timer that is never cancelled, as a program would that only waits for it.
-    ///
-    /// # Errors
-    /// The engine does not take it, or cannot fire by the real clock.
-    fn launch(&self, local: &mut Self::Local, at: Instant, payload: u64) -> Result<(), Failure>;
+    const CANCEL_TELLS: bool = true;
 
     /// Whether it fires by itself.
     const HAS_CLOCK: bool = true;
 
     /// Whether a timer that was launched needs no memory of the program's until it fires.
     const FORGETS_LAUNCHED: bool = true;
+
+    /// Lets the calling thread take part, for as long as it holds what this returns.
+    fn enter(&self) -> impl Sized {}
+
+    /// Adds a timer.
+    ///
+    /// # Errors
+    /// The engine does not take it.
+    fn schedule(&self, delay: Duration, payload: u64) -> Result<Self::Key, Failure>;
+
+    /// Removes a timer. Tells whether it was pending.
+    fn cancel(&self, key: Self::Key) -> bool;
+
+    /// Moves a pending timer to `delay` from now, and gives its key from then on.
+    ///
+    /// # Errors
+    /// The engine does not take it, or the timer has fired.
+    fn reset(&self, key: Self::Key, delay: Duration) -> Result<Self::Key, Failure>;
+
+    /// Adds a timer that is never cancelled, as a program would that only waits for it.
+    ///
+    /// # Errors
+    /// The engine does not take it, or cannot fire by the real clock.
+    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
+        self.schedule(stopwatch::until(at), payload).map(drop)
+    }
 
     /// How many timers have fired, if the subject knows better than its recorder.
     fn fired_count(&self, recorder: &Recorder) -> u64 {

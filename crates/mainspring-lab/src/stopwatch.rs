@@ -21,10 +21,15 @@ pub fn date() -> SystemTime {
     SystemTime::now()
 }
 
+/// How long it is until an instant; nothing if it has passed.
+pub fn until(instant: Instant) -> Duration {
+    instant.saturating_duration_since(Instant::now())
+}
+
 /// Waits until an instant has passed.
-pub fn sleep_until(until: Instant) {
+pub fn sleep_until(instant: Instant) {
     loop {
-        let left = until.saturating_duration_since(Instant::now());
+        let left = until(instant);
         if left == Duration::ZERO {
             return;
         }

@@ -19,7 +19,7 @@ use mainspring_queue::wheel::Chunked;
 use crate::api::EngineSubject;
 use crate::case::Failure;
 use crate::recorder::Recorder;
-use crate::stopwatch;
+use crate::stopwatch::until;
 use crate::subject::{Kind, Subject};
 
 /// The engine that a user gets without reading, which the goals of W5 and W7 are set for.
@@ -148,33 +148,28 @@ struct RunningEngine {
 
 impl EngineSubject for RunningEngine {
     type Key = TimerId;
-    type Local = ();
-
-    const CANCEL_TELLS: bool = true;
-
-    fn enter(&self) {}
 
     #[inline(always)]
-    fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<TimerId, Failure> {
+    fn schedule(&self, delay: Duration, payload: u64) -> Result<TimerId, Failure> {
         self.handle
             .schedule_after(delay, payload)
             .map_err(|refused| Failure::Unable(refused.reason.to_string()))
     }
 
     #[inline(always)]
-    fn cancel(&self, (): &mut (), key: TimerId) -> bool {
+    fn cancel(&self, key: TimerId) -> bool {
         self.handle.cancel(key).is_some()
     }
 
-    fn reset(&self, (): &mut (), key: TimerId, delay: Duration) -> Result<TimerId, Failure> {
+    fn reset(&self, key: TimerId, delay: Duration) -> Result<TimerId, Failure> {
         match self.handle.reset_after(key, delay) {
             Ok(()) => Ok(key),
             Err(error) => Err(Failure::Wrong(error.to_string())),
         }
     }
 
-    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
-        let delay = at.saturating_duration_since(stopwatch::instant());
+    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
+        let delay = until(at);
         let scheduled = if self.tolerance.is_zero() {
             self.handle.schedule_after(delay, payload)
         } else {

@@ -24,7 +24,7 @@ use super::engines::{THRIFTY_TICK, TOLERANCE, precise_clock};
 use crate::api::EngineSubject;
 use crate::case::{Case, Failure, Measurement, Workload};
 use crate::recorder::Recorder;
-use crate::stopwatch;
+use crate::stopwatch::until;
 use crate::subject::{Kind, Subject};
 use crate::workload;
 
@@ -101,26 +101,23 @@ fn run(receiver: &Receiver<Shot>, size: u64, clock: &Monotonic, recorder: &Recor
 
 impl EngineSubject for Loop {
     type Key = ();
-    type Local = ();
 
     const CANCEL_TELLS: bool = false;
 
-    fn enter(&self) {}
-
-    fn schedule(&self, (): &mut (), _: Duration, _: u64) -> Result<(), Failure> {
+    fn schedule(&self, _: Duration, _: u64) -> Result<(), Failure> {
         Err(Failure::Unable("a loop over a sorted array takes its timers in the beginning".to_owned()))
     }
 
-    fn cancel(&self, (): &mut (), (): ()) -> bool {
+    fn cancel(&self, (): ()) -> bool {
         false
     }
 
-    fn reset(&self, (): &mut (), (): (), _: Duration) -> Result<(), Failure> {
+    fn reset(&self, (): (), _: Duration) -> Result<(), Failure> {
         Err(Failure::Unable("a loop over a sorted array moves nothing".to_owned()))
     }
 
-    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
-        let earliest = self.clock.after(at.saturating_duration_since(stopwatch::instant()));
+    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
+        let earliest = self.clock.after(until(at));
         let ticks = self.tolerance.as_nanos() / self.clock.resolution().as_nanos();
         let tick = earliest.roundest_until(earliest.after(ticks as u64));
         let sent = self.shots.lock().unwrap_or_else(PoisonError::into_inner).send((tick, payload));

@@ -31,7 +31,7 @@ use super::waking::{LaunchedFutures, begin, counting_waker};
 use crate::api::EngineSubject;
 use crate::case::Failure;
 use crate::recorder::Recorder;
-use crate::stopwatch;
+use crate::stopwatch::until;
 use crate::subject::{Kind, Subject};
 
 /// Closures, which the goals of the APIs are set for.
@@ -86,30 +86,20 @@ struct ByCallbacks {
 
 impl EngineSubject for ByCallbacks {
     type Key = callback::Timer;
-    type Local = ();
-
-    const CANCEL_TELLS: bool = true;
-
-    fn enter(&self) {}
 
     #[inline]
-    fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<callback::Timer, Failure> {
+    fn schedule(&self, delay: Duration, payload: u64) -> Result<callback::Timer, Failure> {
         let recorder = self.recorder;
         self.callbacks.after(delay, move |_| recorder.fired(payload)).map_err(unable)
     }
 
     #[inline]
-    fn cancel(&self, (): &mut (), key: callback::Timer) -> bool {
+    fn cancel(&self, key: callback::Timer) -> bool {
         key.cancel()
     }
 
-    fn reset(&self, (): &mut (), key: callback::Timer, delay: Duration) -> Result<callback::Timer, Failure> {
+    fn reset(&self, key: callback::Timer, delay: Duration) -> Result<callback::Timer, Failure> {
         if key.reset(delay) { Ok(key) } else { Err(lost()) }
-    }
-
-    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
-        let delay = at.saturating_duration_since(stopwatch::instant());
-        self.schedule(&mut (), delay, payload).map(drop)
     }
 }
 
@@ -122,33 +112,28 @@ struct BySleeps {
 
 impl EngineSubject for BySleeps {
     type Key = Pin<Box<Sleep>>;
-    type Local = ();
 
     const CANCEL_TELLS: bool = false;
     const FORGETS_LAUNCHED: bool = false;
 
-    fn enter(&self) {}
-
     #[inline]
-    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Pin<Box<Sleep>>, Failure> {
+    fn schedule(&self, delay: Duration, _: u64) -> Result<Pin<Box<Sleep>>, Failure> {
         Ok(begin(self.futures.sleep(delay), &self.waker))
     }
 
     #[inline]
-    fn cancel(&self, (): &mut (), key: Pin<Box<Sleep>>) -> bool {
+    fn cancel(&self, key: Pin<Box<Sleep>>) -> bool {
         drop(key);
         true
     }
 
-    fn reset(&self, (): &mut (), key: Pin<Box<Sleep>>, delay: Duration) -> Result<Pin<Box<Sleep>>, Failure> {
-        let mut key = key;
+    fn reset(&self, mut key: Pin<Box<Sleep>>, delay: Duration) -> Result<Pin<Box<Sleep>>, Failure> {
         key.reset(delay);
         Ok(key)
     }
 
-    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
-        let delay = at.saturating_duration_since(stopwatch::instant());
-        self.launched.launch(self.futures.sleep(delay), payload);
+    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
+        self.launched.launch(self.futures.sleep(until(at)), payload);
         Ok(())
     }
 }
@@ -163,29 +148,20 @@ struct ByChannels {
 
 impl EngineSubject for ByChannels {
     type Key = channel::ChannelTimer;
-    type Local = ();
 
-    const CANCEL_TELLS: bool = true;
     const FORGETS_LAUNCHED: bool = false;
 
-    fn enter(&self) {}
-
     #[inline]
-    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<channel::ChannelTimer, Failure> {
+    fn schedule(&self, delay: Duration, _: u64) -> Result<channel::ChannelTimer, Failure> {
         self.channels.timer(delay).map_err(unable)
     }
 
     #[inline]
-    fn cancel(&self, (): &mut (), key: channel::ChannelTimer) -> bool {
+    fn cancel(&self, key: channel::ChannelTimer) -> bool {
         key.stop()
     }
 
-    fn reset(
-        &self,
-        (): &mut (),
-        key: channel::ChannelTimer,
-        delay: Duration,
-    ) -> Result<channel::ChannelTimer, Failure> {
+    fn reset(&self, key: channel::ChannelTimer, delay: Duration) -> Result<channel::ChannelTimer, Failure> {
         match key.reset(delay) {
             Ok(true) => Ok(key),
             Ok(false) => Err(lost()),
@@ -193,10 +169,9 @@ impl EngineSubject for ByChannels {
         }
     }
 
-    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
-        let delay = at.saturating_duration_since(stopwatch::instant());
+    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
         let recorder = Arc::clone(&self.recorder);
-        let timer = self.channels.after_func(delay, move |_| recorder.fired(payload)).map_err(unable)?;
+        let timer = self.channels.after_func(until(at), move |_| recorder.fired(payload)).map_err(unable)?;
         self.launched.lock().unwrap_or_else(PoisonError::into_inner).push(timer);
         Ok(())
     }

@@ -40,30 +40,26 @@ where
     S::Key: Send + 'static,
 {
     type Key = S::Key;
-    type Local = ();
 
-    const CANCEL_TELLS: bool = true;
     const HAS_CLOCK: bool = false;
 
-    fn enter(&self) {}
-
     #[inline(always)]
-    fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<S::Key, Failure> {
+    fn schedule(&self, delay: Duration, payload: u64) -> Result<S::Key, Failure> {
         let deadline = delay.as_millis() as u64;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).schedule(deadline, payload)
     }
 
     #[inline(always)]
-    fn cancel(&self, (): &mut (), key: S::Key) -> bool {
+    fn cancel(&self, key: S::Key) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).cancel(key)
     }
 
-    fn reset(&self, (): &mut (), key: S::Key, delay: Duration) -> Result<S::Key, Failure> {
+    fn reset(&self, key: S::Key, delay: Duration) -> Result<S::Key, Failure> {
         let deadline = delay.as_millis() as u64;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).reset(key, deadline)
     }
 
-    fn launch(&self, (): &mut (), _: Instant, _: u64) -> Result<(), Failure> {
+    fn launch(&self, _: Instant, _: u64) -> Result<(), Failure> {
         Err(Failure::Unable("a structure behind a mutex has no clock".to_owned()))
     }
 }

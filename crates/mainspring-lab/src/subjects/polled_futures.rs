@@ -25,7 +25,7 @@ use pingora_timeout::sleep;
 use super::waking::{LaunchedFutures, begin, counting_waker};
 use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::stopwatch;
+use crate::stopwatch::until;
 use crate::subject::{Kind, Subject};
 
 /// The subjects.
@@ -58,10 +58,6 @@ pub fn subjects() -> [Subject; 3] {
     ]
 }
 
-fn until(at: Instant) -> Duration {
-    at.saturating_duration_since(stopwatch::instant())
-}
-
 /// A subject whose futures end after a delay, end at a time, and are moved like this.
 fn subject<F: Future + Send + 'static>(
     name: &'static str,
@@ -92,27 +88,24 @@ where
     R: Fn(Pin<Box<F>>, Duration, &Waker) -> Pin<Box<F>> + Send + Sync + 'static,
 {
     type Key = Pin<Box<F>>;
-    type Local = ();
 
     const CANCEL_TELLS: bool = false;
     const FORGETS_LAUNCHED: bool = false;
 
-    fn enter(&self) {}
-
-    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Self::Key, Failure> {
+    fn schedule(&self, delay: Duration, _: u64) -> Result<Self::Key, Failure> {
         Ok(begin((self.after)(delay), &self.waker))
     }
 
-    fn cancel(&self, (): &mut (), key: Self::Key) -> bool {
+    fn cancel(&self, key: Self::Key) -> bool {
         drop(key);
         true
     }
 
-    fn reset(&self, (): &mut (), key: Self::Key, delay: Duration) -> Result<Self::Key, Failure> {
+    fn reset(&self, key: Self::Key, delay: Duration) -> Result<Self::Key, Failure> {
         Ok((self.reset)(key, delay, &self.waker))
     }
 
-    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
+    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
         self.launched.launch((self.at)(at), payload);
         Ok(())
     }

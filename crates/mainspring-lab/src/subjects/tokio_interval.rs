@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use tokio::runtime::{EnterGuard, Runtime};
+use tokio::runtime::Runtime;
 use tokio::time::{self, Interval, interval_at};
 
 use super::tokio_runtime::two_workers;
@@ -45,15 +45,14 @@ struct TokioInterval {
 
 impl EngineSubject for TokioInterval {
     type Key = Interval;
-    type Local = EnterGuard<'static>;
 
     const CANCEL_TELLS: bool = false;
 
-    fn enter(&self) -> EnterGuard<'static> {
+    fn enter(&self) -> impl Sized {
         self.runtime.enter()
     }
 
-    fn schedule(&self, _: &mut EnterGuard<'static>, delay: Duration, _: u64) -> Result<Interval, Failure> {
+    fn schedule(&self, delay: Duration, _: u64) -> Result<Interval, Failure> {
         let mut interval = interval_at(time::Instant::now() + delay, PERIOD);
         if interval.poll_tick(&mut Context::from_waker(&self.waker)).is_ready() {
             self.waker.wake_by_ref();
@@ -61,23 +60,17 @@ impl EngineSubject for TokioInterval {
         Ok(interval)
     }
 
-    fn cancel(&self, _: &mut EnterGuard<'static>, key: Interval) -> bool {
+    fn cancel(&self, key: Interval) -> bool {
         drop(key);
         true
     }
 
-    fn reset(
-        &self,
-        _: &mut EnterGuard<'static>,
-        key: Interval,
-        delay: Duration,
-    ) -> Result<Interval, Failure> {
-        let mut key = key;
+    fn reset(&self, mut key: Interval, delay: Duration) -> Result<Interval, Failure> {
         key.reset_at(time::Instant::now() + delay);
         Ok(key)
     }
 
-    fn launch(&self, _: &mut EnterGuard<'static>, at: Instant, payload: u64) -> Result<(), Failure> {
+    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
         let recorder = Arc::clone(&self.recorder);
         self.runtime.spawn(async move {
             let mut interval = interval_at(at.into(), PERIOD);

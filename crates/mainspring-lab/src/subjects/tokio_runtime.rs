@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::{Builder, EnterGuard, Runtime};
+use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Sleep, sleep, sleep_until};
 
 use super::waking::{begin, counting_waker};
@@ -53,35 +53,28 @@ struct Tokio {
 
 impl EngineSubject for Tokio {
     type Key = Pin<Box<Sleep>>;
-    type Local = EnterGuard<'static>;
 
     const CANCEL_TELLS: bool = false;
 
-    fn enter(&self) -> EnterGuard<'static> {
+    fn enter(&self) -> impl Sized {
         self.runtime.enter()
     }
 
-    fn schedule(&self, _: &mut EnterGuard<'static>, delay: Duration, _: u64) -> Result<Self::Key, Failure> {
+    fn schedule(&self, delay: Duration, _: u64) -> Result<Self::Key, Failure> {
         Ok(begin(sleep(delay), &self.waker))
     }
 
-    fn cancel(&self, _: &mut EnterGuard<'static>, key: Self::Key) -> bool {
+    fn cancel(&self, key: Self::Key) -> bool {
         drop(key);
         true
     }
 
-    fn reset(
-        &self,
-        _: &mut EnterGuard<'static>,
-        key: Self::Key,
-        delay: Duration,
-    ) -> Result<Self::Key, Failure> {
-        let mut key = key;
+    fn reset(&self, mut key: Self::Key, delay: Duration) -> Result<Self::Key, Failure> {
         key.as_mut().reset(tokio::time::Instant::now() + delay);
         Ok(key)
     }
 
-    fn launch(&self, _: &mut EnterGuard<'static>, at: Instant, payload: u64) -> Result<(), Failure> {
+    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
         let recorder = Arc::clone(&self.recorder);
         self.runtime.spawn(async move {
             sleep_until(at.into()).await;

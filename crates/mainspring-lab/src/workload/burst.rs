@@ -71,13 +71,13 @@ pub fn measure_engine<S: EngineSubject>(case: &Case, subject: &S, recorder: &Rec
     if !S::HAS_CLOCK {
         return Err(Failure::Unable("it has no clock".to_owned()));
     }
-    let mut local = subject.enter();
+    let _entered = subject.enter();
     let lead = if case.size < 1_000 { LEAD_SHORT } else { LEAD };
     let moment = stopwatch::instant() + lead;
     let mut keys = Vec::with_capacity(case.size as usize);
     for _ in 0..case.size {
-        let delay = moment.saturating_duration_since(stopwatch::instant());
-        keys.push(subject.schedule(&mut local, delay, UNTIMED)?);
+        let delay = stopwatch::until(moment);
+        keys.push(subject.schedule(delay, UNTIMED)?);
     }
     stopwatch::sleep_until(moment - GUARD);
     let early_count = subject.fired_count(recorder);

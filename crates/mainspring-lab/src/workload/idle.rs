@@ -47,19 +47,19 @@ pub enum Crowd {
 /// The subject cannot do it.
 pub fn measure<S: EngineSubject>(case: &Case, subject: &S, crowd: Crowd) -> Measurement {
     let mut random = Random::new(case.seed);
-    let mut local = subject.enter();
+    let _entered = subject.enter();
     let mut keys = Vec::with_capacity(case.size as usize);
     let waiting_count = if crowd == Crowd::Waits { case.size } else { 1 };
     for _ in 0..waiting_count {
         let delay = DELAY + Duration::from_millis(random.below(1_000));
-        keys.push(subject.schedule(&mut local, delay, UNTIMED)?);
+        keys.push(subject.schedule(delay, UNTIMED)?);
     }
     if crowd == Crowd::Cancelled {
         debug_assert!(u32::try_from(case.size).is_ok(), "a part of the time is a quotient of 32 bits");
         for number in 0..case.size as u32 {
             let delay = SETTLE + WATCH * (number + 1) / case.size as u32;
-            let key = subject.schedule(&mut local, delay, UNTIMED)?;
-            subject.cancel(&mut local, key);
+            let key = subject.schedule(delay, UNTIMED)?;
+            subject.cancel(key);
         }
     }
     let begin = stopwatch::instant() + SETTLE;

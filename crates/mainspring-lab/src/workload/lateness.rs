@@ -65,11 +65,11 @@ const _: () = {
 /// The subject cannot do it, or answered wrongly.
 pub fn measure<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
     let mut random = Random::new(case.seed);
-    let mut local = subject.enter();
+    let _entered = subject.enter();
     let (lead_ns, span_ns) = (LEAD.as_nanos() as u64, SPAN.as_nanos() as u64);
     for _ in 0..case.size {
         let payload = lead_ns + random.below(span_ns);
-        subject.launch(&mut local, recorder.at(payload), payload)?;
+        subject.launch(recorder.at(payload), payload)?;
     }
     let begin = recorder.at(lead_ns);
     if begin <= stopwatch::instant() {

@@ -49,6 +49,7 @@ pub fn measure_churn<S: EngineSubject>(
     recorder: &Recorder,
     victim: Victim,
 ) -> Measurement {
+    let _entered = subject.enter();
     let mut crowd = Crowd::fill(case, subject, |random| match victim {
         Victim::Random => random_delay(random),
         Victim::Oldest => FIXED_DELAY,
@@ -65,6 +66,7 @@ pub fn measure_churn<S: EngineSubject>(
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
 pub fn measure_reset<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
+    let _entered = subject.enter();
     let mut crowd = Crowd::fill(case, subject, |_| FIXED_DELAY)?;
     crowd.reset(warm_up_step_count(case.size))?;
     let step_count = churn_step_count(case.size);
@@ -91,7 +93,6 @@ fn timed(step_count: u64, work: impl FnOnce() -> Result<(), Failure>) -> Result<
 /// The timers of one thread.
 struct Crowd<'a, S: EngineSubject> {
     subject: &'a S,
-    local: S::Local,
     random: Random,
     live: Vec<Option<S::Key>>,
     oldest: usize,
@@ -107,7 +108,6 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
     ) -> Result<Crowd<'a, S>, Failure> {
         let mut crowd = Crowd {
             subject,
-            local: subject.enter(),
             random: Random::new(case.seed),
             live: Vec::with_capacity(case.size as usize),
             oldest: 0,
@@ -116,7 +116,7 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
         };
         for _ in 0..case.size {
             let delay = delay(&mut crowd.random);
-            let key = subject.schedule(&mut crowd.local, delay, UNTIMED)?;
+            let key = subject.schedule(delay, UNTIMED)?;
             crowd.live.push(Some(key));
         }
         Ok(crowd)
@@ -129,9 +129,9 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
                 Victim::Random => (random_delay(&mut self.random), self.random.below(size as u64) as usize),
                 Victim::Oldest => (FIXED_DELAY, self.oldest),
             };
-            let key = self.subject.schedule(&mut self.local, delay, UNTIMED)?;
+            let key = self.subject.schedule(delay, UNTIMED)?;
             if let Some(old) = self.live[place].replace(key) {
-                self.cancelled_count += u64::from(self.subject.cancel(&mut self.local, old));
+                self.cancelled_count += u64::from(self.subject.cancel(old));
             }
             self.oldest = if self.oldest + 1 == size { 0 } else { self.oldest + 1 };
         }
@@ -144,7 +144,7 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
         for _ in 0..step_count {
             let place = &mut self.live[self.random.below(size) as usize];
             if let Some(key) = place.take() {
-                *place = Some(self.subject.reset(&mut self.local, key, FIXED_DELAY)?);
+                *place = Some(self.subject.reset(key, FIXED_DELAY)?);
             }
         }
         Ok(())
@@ -153,7 +153,7 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
     /// Cancels all that is left, and checks that each timer was cancelled or has fired.
     fn check(mut self, recorder: &Recorder) -> Result<(), Failure> {
         for key in self.live.into_iter().flatten() {
-            self.cancelled_count += u64::from(self.subject.cancel(&mut self.local, key));
+            self.cancelled_count += u64::from(self.subject.cancel(key));
         }
         stopwatch::sleep_until(stopwatch::instant() + SETTLE);
         debug_assert!(self.cancelled_count <= self.scheduled_count, "a timer is cancelled once");

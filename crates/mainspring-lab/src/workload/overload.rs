@@ -117,14 +117,14 @@ fn work<S: EngineSubject>(
     number: u64,
     shared: &Shared,
 ) -> Result<(), Failure> {
-    let mut local = subject.enter();
+    let _entered = subject.enter();
     let mut random = Random::new(case.seed * 1_000 + number);
     while !shared.is_over.load(Ordering::Relaxed) {
         let mut call_ns_max = 0.0_f64;
         for step in 0..CHUNK {
             let payload = recorder.now_ns() + DELAY_NS_MIN + random.below(DELAY_NS_MAX - DELAY_NS_MIN);
             let stopwatch = (step == 0).then(Stopwatch::start);
-            subject.launch(&mut local, recorder.at(payload), payload)?;
+            subject.launch(recorder.at(payload), payload)?;
             call_ns_max = call_ns_max.max(stopwatch.map_or(0.0, Stopwatch::ns));
         }
         shared.scheduled_count.fetch_add(CHUNK, Ordering::Relaxed);

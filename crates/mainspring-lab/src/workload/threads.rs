@@ -91,7 +91,6 @@ struct Tally {
 /// A thread at work.
 struct Thread<'a, S: EngineSubject> {
     subject: &'a S,
-    local: S::Local,
     random: Random,
     live: Vec<S::Key>,
     places: &'a Places<S::Key>,
@@ -106,9 +105,9 @@ impl<'a, S: EngineSubject> Thread<'a, S> {
         places: &'a Places<S::Key>,
         barrier: &Barrier,
     ) -> Result<Tally, Failure> {
+        let _entered = subject.enter();
         let mut thread = Thread {
             subject,
-            local: subject.enter(),
             random: Random::new(case.seed * 1_000 + number),
             live: Vec::with_capacity(case.size as usize),
             places,
@@ -121,7 +120,7 @@ impl<'a, S: EngineSubject> Thread<'a, S> {
         barrier.wait();
         run?;
         for key in mem::take(&mut thread.live) {
-            thread.tally.cancelled_count += u64::from(subject.cancel(&mut thread.local, key));
+            thread.tally.cancelled_count += u64::from(subject.cancel(key));
         }
         Ok(thread.tally)
     }
@@ -130,7 +129,7 @@ impl<'a, S: EngineSubject> Thread<'a, S> {
     fn schedule(&mut self) -> Result<S::Key, Failure> {
         let delay = Duration::from_millis(1 + self.random.below(SPREAD));
         self.tally.scheduled_count += 1;
-        self.subject.schedule(&mut self.local, delay, UNTIMED)
+        self.subject.schedule(delay, UNTIMED)
     }
 
     fn fill(&mut self, size: u64) -> Result<(), Failure> {
@@ -164,7 +163,7 @@ impl<'a, S: EngineSubject> Thread<'a, S> {
                 }
             }
             let old = mem::replace(&mut self.live[self.random.below(size) as usize], key);
-            self.tally.cancelled_count += u64::from(self.subject.cancel(&mut self.local, old));
+            self.tally.cancelled_count += u64::from(self.subject.cancel(old));
         }
         Ok(())
     }
@@ -177,11 +176,11 @@ fn check<S: EngineSubject>(
     tallies: &[Tally],
     places: Places<S::Key>,
 ) -> Result<(), Failure> {
-    let mut local = subject.enter();
+    let _entered = subject.enter();
     let mut cancelled_count: u64 = tallies.iter().map(|tally| tally.cancelled_count).sum();
     for place in places {
         if let Some(key) = place.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            cancelled_count += u64::from(subject.cancel(&mut local, key));
+            cancelled_count += u64::from(subject.cancel(key));
         }
     }
     stopwatch::sleep_until(stopwatch::instant() + SETTLE);

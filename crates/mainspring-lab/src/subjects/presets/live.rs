@@ -4,7 +4,7 @@
 //! touch the preset's clock: precision is what the preset has.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mainspring::driver::TimerId;
 use mainspring::front::Task;
@@ -13,7 +13,6 @@ use mainspring::{Engine, Handle};
 use crate::api::EngineSubject;
 use crate::case::Failure;
 use crate::recorder::Recorder;
-use crate::stopwatch;
 
 /// A running preset.
 pub struct Live {
@@ -39,32 +38,22 @@ impl Live {
 
 impl EngineSubject for Live {
     type Key = TimerId;
-    type Local = ();
-
-    const CANCEL_TELLS: bool = true;
-
-    fn enter(&self) {}
 
     #[inline]
-    fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<TimerId, Failure> {
+    fn schedule(&self, delay: Duration, payload: u64) -> Result<TimerId, Failure> {
         let scheduled = self.handle.schedule_after(delay, self.task(payload));
         scheduled.map_err(|refused| Failure::Unable(refused.reason.to_string()))
     }
 
     #[inline]
-    fn cancel(&self, (): &mut (), key: TimerId) -> bool {
+    fn cancel(&self, key: TimerId) -> bool {
         self.handle.cancel(key).is_some()
     }
 
-    fn reset(&self, (): &mut (), key: TimerId, delay: Duration) -> Result<TimerId, Failure> {
+    fn reset(&self, key: TimerId, delay: Duration) -> Result<TimerId, Failure> {
         match self.handle.reset_after(key, delay) {
             Ok(()) => Ok(key),
             Err(error) => Err(Failure::Wrong(error.to_string())),
         }
-    }
-
-    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
-        let delay = at.saturating_duration_since(stopwatch::instant());
-        self.schedule(&mut (), delay, payload).map(drop)
     }
 }
