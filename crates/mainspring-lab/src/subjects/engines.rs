@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Fire, FiredTimer, PerWorker, Poll, Sharded, Single, Striped, TimerId};
+use mainspring::driver::{
+    Fire, FiredTimer, PerWorker, Poll, RefusedTimer, Sharded, Single, Striped, TimerId,
+};
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Chunked;
 
@@ -93,7 +95,7 @@ fn engine(
     Subject::engine(name, Kind::Ours, about, move |recorder| {
         let engine = start(Arc::new(clock()), &ToRecorder(Arc::clone(&recorder)))
             .map_err(|error| Failure::Wrong(format!("the engine did not start: {error}")))?;
-        Ok(RunningEngine { handle: engine.handle().clone(), _engine: engine, tolerance })
+        Ok(RunningEngine::new(engine, tolerance, |payload| payload))
     })
 }
 
@@ -139,21 +141,35 @@ impl Serve<u64, AnySource> for ToRecorder {
     fn ready(&mut self, _: Ready<AnySource>) {}
 }
 
-/// A running engine.
-struct RunningEngine {
-    handle: Handle<u64>,
-    _engine: Engine<u64>,
+/// A running engine, whose timers have the payloads that `payload` makes of numbers.
+pub struct RunningEngine<T: Send + 'static, M> {
+    handle: Handle<T>,
+    _engine: Engine<T>,
+    payload: M,
     tolerance: Duration,
 }
 
-impl EngineSubject for RunningEngine {
+impl<T: Send, M: Fn(u64) -> T> RunningEngine<T, M> {
+    /// Makes the subject of an engine whose timers may be late by `tolerance`.
+    pub fn new(engine: Engine<T>, tolerance: Duration, payload: M) -> RunningEngine<T, M> {
+        RunningEngine { handle: engine.handle().clone(), _engine: engine, payload, tolerance }
+    }
+}
+
+fn unable<T>(refused: &RefusedTimer<T>) -> Failure {
+    Failure::Unable(refused.reason.to_string())
+}
+
+impl<T, M> EngineSubject for RunningEngine<T, M>
+where
+    T: Send + 'static,
+    M: Fn(u64) -> T + Send + Sync + 'static,
+{
     type Key = TimerId;
 
     #[inline(always)]
     fn schedule(&self, delay: Duration, payload: u64) -> Result<TimerId, Failure> {
-        self.handle
-            .schedule_after(delay, payload)
-            .map_err(|refused| Failure::Unable(refused.reason.to_string()))
+        self.handle.schedule_after(delay, (self.payload)(payload)).map_err(|refused| unable(&refused))
     }
 
     #[inline(always)]
@@ -169,12 +185,13 @@ impl EngineSubject for RunningEngine {
     }
 
     fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
-        let delay = until(at);
-        let scheduled = if self.tolerance.is_zero() {
-            self.handle.schedule_after(delay, payload)
-        } else {
-            self.handle.schedule_within(delay, self.tolerance, payload)
-        };
-        scheduled.map(drop).map_err(|refused| Failure::Unable(refused.reason.to_string()))
+        if self.tolerance.is_zero() {
+            return self.schedule(until(at), payload).map(drop);
+        }
+        let payload = (self.payload)(payload);
+        self.handle
+            .schedule_within(until(at), self.tolerance, payload)
+            .map(drop)
+            .map_err(|refused| unable(&refused))
     }
 }

@@ -1,7 +1,7 @@
 //! The presets: the systems of the field as Mainspring makes them, each through its own engine.
 //!
 //! ```text
-//!   W1 .. W4, W8   one thread, by the workload's clock: see `by_turns`      W5 .. W7b   the real clock: see `live`
+//!   W1 .. W4, W8   one thread, by the workload's clock: see `by_turns`      W5 .. W7b   the real clock
 //! ```
 //!
 //! A figure is the preset's own when everything a program would pay is in it. So a timer here is a [`Task`],
@@ -22,13 +22,12 @@
 //! `nginx_loop` is a driver for a program to run; here it runs on a thread of its own, without sockets.
 //! `mainspring` makes its own clock: by turns the same driver is made over the workload's.
 //!
-//! Cost: that of the engine, and an allocation per timer.
+//! Cost: that of the engine, and an allocation per timer, on whichever thread schedules it.
 //!
 //! It does not use what only a front has, such as nginx's leave to keep a timer that moves by less than 300
 //! ms.
 
 pub mod by_turns;
-pub mod live;
 pub mod turns;
 
 use std::io;
@@ -43,13 +42,14 @@ use mainspring::front::{RunTasks, Task};
 use mainspring::preset;
 use mainspring_queue::wheel::Chunked;
 
+use super::engines::RunningEngine;
 use super::queues::SIMPLE_SLOT_COUNT;
 use crate::case::{Case, Failure, Measurement, Workload};
+use crate::recorder::Recorder;
 use crate::subject::{Kind, Subject};
 use crate::workload;
 
 use by_turns::ByTurns;
-use live::Live;
 use turns::Turns;
 
 /// Starts a preset on a clock, with as many workers as it may use processors, if it has workers.
@@ -188,7 +188,11 @@ impl Preset {
             return workload::measure_engine(case, |recorder| {
                 let clock = Arc::new(Monotonic::with_resolution(self.resolution));
                 let engine = (self.start_live)(clock, WORKER_COUNT).map_err(failed)?;
-                Ok(Live::new(engine, recorder))
+                // It lives as long as the process, which measures one case: threads that count references to
+                // it would meet there.
+                let recorder: &'static Recorder = Box::leak(Box::new(recorder));
+                let task = move |payload| Task::new(move |_| recorder.fired(payload));
+                Ok(RunningEngine::new(engine, Duration::ZERO, task))
             });
         }
         let turns = Turns::new(self.resolution);
