@@ -17,17 +17,14 @@
 //! It does not know what a front does inside. A channel's timer fires into its channel, where no thread
 //! receives: stopping it takes the value back, so that each stop tells that it prevented something.
 
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use mainspring::Engine;
-use mainspring::front::future::Sleep;
 use mainspring::front::{Callbacks, Channels, Futures, Task, callback, channel};
 use mainspring::preset;
 
-use super::waking::{LaunchedFutures, begin, counting_waker};
+use super::polled_futures::PolledFutures;
 use crate::api::EngineSubject;
 use crate::case::Failure;
 use crate::recorder::Recorder;
@@ -55,8 +52,14 @@ pub fn subjects() -> [Subject; 3] {
         }),
         Subject::engine(FUTURES, Kind::Ours, "Futures::sleep, boxed, polled once and dropped", |recorder| {
             let engine = engine()?;
-            let (futures, waker) = (Futures::new(engine.handle().clone()), counting_waker(&recorder));
-            Ok(BySleeps { futures, _engine: engine, waker, launched: LaunchedFutures::new(recorder) })
+            let futures = Futures::new(engine.handle().clone());
+            let after = move |delay| futures.sleep(delay);
+            // The engine lives as long as the subject: it is in this closure.
+            let at = move |instant| engine.futures().sleep(until(instant));
+            Ok(PolledFutures::new(recorder, after, at, |mut key, delay, _| {
+                key.reset(delay);
+                key
+            }))
         }),
         Subject::engine(CHANNELS, Kind::Ours, "Channels::timer and Timer::stop, as Go's", |recorder| {
             let engine = engine()?;
@@ -100,41 +103,6 @@ impl EngineSubject for ByCallbacks {
 
     fn reset(&self, key: callback::Timer, delay: Duration) -> Result<callback::Timer, Failure> {
         if key.reset(delay) { Ok(key) } else { Err(lost()) }
-    }
-}
-
-struct BySleeps {
-    futures: Futures,
-    _engine: Engine<Task>,
-    waker: Waker,
-    launched: LaunchedFutures<Sleep>,
-}
-
-impl EngineSubject for BySleeps {
-    type Key = Pin<Box<Sleep>>;
-
-    const CANCEL_TELLS: bool = false;
-    const FORGETS_LAUNCHED: bool = false;
-
-    #[inline]
-    fn schedule(&self, delay: Duration, _: u64) -> Result<Pin<Box<Sleep>>, Failure> {
-        Ok(begin(self.futures.sleep(delay), &self.waker))
-    }
-
-    #[inline]
-    fn cancel(&self, key: Pin<Box<Sleep>>) -> bool {
-        drop(key);
-        true
-    }
-
-    fn reset(&self, mut key: Pin<Box<Sleep>>, delay: Duration) -> Result<Pin<Box<Sleep>>, Failure> {
-        key.reset(delay);
-        Ok(key)
-    }
-
-    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
-        self.launched.launch(self.futures.sleep(until(at)), payload);
-        Ok(())
     }
 }
 

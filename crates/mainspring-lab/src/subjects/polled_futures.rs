@@ -1,4 +1,4 @@
-//! Sleeps of libraries as futures, polled once, by the real clock.
+//! Sleeps as futures, polled once, by the real clock: those of libraries, and our own front's.
 //!
 //! | subject | behind it | a reset |
 //! |---|---|---|
@@ -15,6 +15,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ use pingora_timeout::sleep;
 use super::waking::{LaunchedFutures, begin, counting_waker};
 use crate::api::EngineSubject;
 use crate::case::Failure;
+use crate::recorder::Recorder;
 use crate::stopwatch::until;
 use crate::subject::{Kind, Subject};
 
@@ -58,7 +60,6 @@ pub fn subjects() -> [Subject; 3] {
     ]
 }
 
-/// A subject whose futures end after a delay, end at a time, and are moved like this.
 fn subject<F: Future + Send + 'static>(
     name: &'static str,
     about: &'static str,
@@ -67,17 +68,30 @@ fn subject<F: Future + Send + 'static>(
     reset: impl Fn(Pin<Box<F>>, Duration, &Waker) -> Pin<Box<F>> + Copy + Send + Sync + 'static,
 ) -> Subject {
     Subject::engine(name, Kind::Library, about, move |recorder| {
-        let waker = counting_waker(&recorder);
-        Ok(PolledFutures { after, at, reset, waker, launched: LaunchedFutures::new(recorder) })
+        Ok(PolledFutures::new(recorder, after, at, reset))
     })
 }
 
-struct PolledFutures<F, A, T, R> {
+/// Futures that end after a delay, end at a time, and are moved like this.
+pub struct PolledFutures<F, A, T, R> {
     after: A,
     at: T,
     reset: R,
     waker: Waker,
     launched: LaunchedFutures<F>,
+}
+
+impl<F, A, T, R> PolledFutures<F, A, T, R>
+where
+    F: Future,
+    A: Fn(Duration) -> F,
+    R: Fn(Pin<Box<F>>, Duration, &Waker) -> Pin<Box<F>>,
+{
+    /// Makes the subject of these three functions, whose wakers tell the recorder.
+    pub fn new(recorder: Arc<Recorder>, after: A, at: T, reset: R) -> PolledFutures<F, A, T, R> {
+        let waker = counting_waker(&recorder);
+        PolledFutures { after, at, reset, waker, launched: LaunchedFutures::new(recorder) }
+    }
 }
 
 impl<F, A, T, R> EngineSubject for PolledFutures<F, A, T, R>
@@ -92,10 +106,12 @@ where
     const CANCEL_TELLS: bool = false;
     const FORGETS_LAUNCHED: bool = false;
 
+    #[inline]
     fn schedule(&self, delay: Duration, _: u64) -> Result<Self::Key, Failure> {
         Ok(begin((self.after)(delay), &self.waker))
     }
 
+    #[inline]
     fn cancel(&self, key: Self::Key) -> bool {
         drop(key);
         true
