@@ -21,7 +21,6 @@ pub mod presets;
 pub mod queues;
 pub mod slab;
 pub mod slab_wheel;
-pub mod tokio_interval;
 pub mod tokio_runtime;
 pub mod tokio_sleep;
 pub mod waking;
@@ -55,7 +54,7 @@ pub fn all() -> Vec<Subject> {
     subjects.extend(fronts::subjects());
     subjects.extend(presets::subjects());
     subjects.extend(locked::subjects());
-    subjects.extend([tokio_runtime::subject(), tokio_interval::subject()]);
+    subjects.extend(tokio_runtime::subjects());
     subjects.extend(polled_futures::subjects());
     subjects.extend(go::subjects());
     let names: BTreeSet<&str> = subjects.iter().map(|subject| subject.name).collect();

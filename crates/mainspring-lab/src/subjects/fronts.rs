@@ -56,10 +56,7 @@ pub fn subjects() -> [Subject; 3] {
             let after = move |delay| futures.sleep(delay);
             // The engine lives as long as the subject: it is in this closure.
             let at = move |instant| engine.futures().sleep(until(instant));
-            Ok(PolledFutures::new(recorder, after, at, |mut key, delay, _| {
-                key.reset(delay);
-                key
-            }))
+            Ok(PolledFutures::new(recorder, after, at, |key, delay, _| key.reset(delay)))
         }),
         Subject::engine(CHANNELS, Kind::Ours, "Channels::timer and Timer::stop, as Go's", |recorder| {
             let engine = engine()?;

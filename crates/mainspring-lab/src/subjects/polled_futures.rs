@@ -38,24 +38,17 @@ pub fn subjects() -> [Subject; 3] {
             "the crate pingora-timeout 0.9: sleep",
             sleep,
             |at| sleep(until(at)),
-            |key, delay, waker| {
-                drop(key);
-                begin(sleep(delay), waker)
-            },
+            |key, delay, waker| *key = begin(sleep(delay), waker),
         ),
-        subject("async-io", "the crate async-io 2.6: Timer", Timer::after, Timer::at, |mut key, delay, _| {
+        subject("async-io", "the crate async-io 2.6: Timer", Timer::after, Timer::at, |key, delay, _| {
             key.as_mut().set_after(delay);
-            key
         }),
         subject(
             "futures-timer",
             "the crate futures-timer 3.0: Delay",
             Delay::new,
             |at| Delay::new(until(at)),
-            |mut key, delay, _| {
-                key.as_mut().reset(delay);
-                key
-            },
+            |key, delay, _| key.as_mut().reset(delay),
         ),
     ]
 }
@@ -65,7 +58,7 @@ fn subject<F: Future + Send + 'static>(
     about: &'static str,
     after: impl Fn(Duration) -> F + Copy + Send + Sync + 'static,
     at: impl Fn(Instant) -> F + Copy + Send + Sync + 'static,
-    reset: impl Fn(Pin<Box<F>>, Duration, &Waker) -> Pin<Box<F>> + Copy + Send + Sync + 'static,
+    reset: impl Fn(&mut Pin<Box<F>>, Duration, &Waker) + Copy + Send + Sync + 'static,
 ) -> Subject {
     Subject::engine(name, Kind::Library, about, move |recorder| {
         Ok(PolledFutures::new(recorder, after, at, reset))
@@ -85,7 +78,7 @@ impl<F, A, T, R> PolledFutures<F, A, T, R>
 where
     F: Future,
     A: Fn(Duration) -> F,
-    R: Fn(Pin<Box<F>>, Duration, &Waker) -> Pin<Box<F>>,
+    R: Fn(&mut Pin<Box<F>>, Duration, &Waker),
 {
     /// Makes the subject of these three functions, whose wakers tell the recorder.
     pub fn new(recorder: Arc<Recorder>, after: A, at: T, reset: R) -> PolledFutures<F, A, T, R> {
@@ -99,7 +92,7 @@ where
     F: Future + Send + 'static,
     A: Fn(Duration) -> F + Send + Sync + 'static,
     T: Fn(Instant) -> F + Send + Sync + 'static,
-    R: Fn(Pin<Box<F>>, Duration, &Waker) -> Pin<Box<F>> + Send + Sync + 'static,
+    R: Fn(&mut Pin<Box<F>>, Duration, &Waker) + Send + Sync + 'static,
 {
     type Key = Pin<Box<F>>;
 
@@ -117,8 +110,9 @@ where
         true
     }
 
-    fn reset(&self, key: Self::Key, delay: Duration) -> Result<Self::Key, Failure> {
-        Ok((self.reset)(key, delay, &self.waker))
+    fn reset(&self, mut key: Self::Key, delay: Duration) -> Result<Self::Key, Failure> {
+        (self.reset)(&mut key, delay, &self.waker);
+        Ok(key)
     }
 
     fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
