@@ -24,9 +24,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
-use crate::program::{conclude, succeed};
+use crate::program::succeed;
 use crate::{cross, skips, targets};
 
 /// What of the timers needs no operating system.
@@ -136,11 +136,10 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 const DOUBLED: &str = "duplicate lang item `panic_impl`";
 
 /// Checks the crates on this machine's own target, and for each of the others.
-pub fn run(root: &Path) -> ExitCode {
-    conclude(check(root))
-}
-
-fn check(root: &Path) -> Result<(), String> {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run(root: &Path) -> Result<(), String> {
     let folder = write_probe(root)?;
     for flags in ["", "--cfg miri"] {
         succeed(probe(&folder, flags).args(["--features", "serde"]))?;

@@ -21,9 +21,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::program::{conclude, is_there, succeed};
+use crate::program::{is_there, succeed};
 use crate::{skips, targets, tools};
 
 #[path = "../../crates/mainspring-postgres/tests/database.rs"]
@@ -148,11 +148,10 @@ const BROWSER: &str = "wasm32-unknown-unknown";
 const SECONDS_MAX: &str = "120";
 
 /// Checks every row, for the workspace in `root`.
-pub fn run(root: &Path) -> ExitCode {
-    conclude(check(root))
-}
-
-fn check(root: &Path) -> Result<(), String> {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run(root: &Path) -> Result<(), String> {
     let folder = root.join("target/beside");
     let names: BTreeSet<&str> = PROGRAMS.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), PROGRAMS.len(), "a row has a folder of its own");

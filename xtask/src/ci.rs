@@ -22,7 +22,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -146,15 +146,12 @@ const BUILDS: [Step; 7] = [
 ];
 
 /// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.
-pub fn run(root: &Path) -> ExitCode {
+///
+/// # Errors
+/// All that failed, a line each.
+pub fn run(root: &Path) -> Result<(), String> {
     let begun = now();
-    let gate = match Gate::new(root) {
-        Ok(gate) => gate,
-        Err(problem) => {
-            println!("== the gate cannot begin: {problem}");
-            return ExitCode::FAILURE;
-        }
-    };
+    let gate = Gate::new(root).map_err(|problem| format!("== the gate cannot begin: {problem}"))?;
     for phase in [FIRST, THEN] {
         gate.side_by_side(&phase, &mut io::stdout());
     }
@@ -221,7 +218,7 @@ impl Gate {
     }
 
     /// Says how all of it ended, in the last line.
-    fn conclude(&self, time: Duration) -> ExitCode {
+    fn conclude(&self, time: Duration) -> Result<(), String> {
         let left_out = skips::read(&self.skips);
         for line in skips::forbidden(&left_out) {
             self.failed(format!("with CI set nothing is left out: {line}"));
@@ -229,16 +226,12 @@ impl Gate {
         for line in self.test_failures().lines() {
             println!("{line}");
         }
-        let failures = self.failures();
-        for failure in failures.iter() {
-            println!("== {failure}");
-        }
-        if !failures.is_empty() {
-            return ExitCode::FAILURE;
+        if self.has_failed() {
+            return Err(format!("== {}", self.failures().join("\n== ")));
         }
         let count = [FIRST, THEN].iter().map(|phase| phase.main.len() + phase.side.len()).sum();
         println!("{}", last_line(count, time, &left_out));
-        ExitCode::SUCCESS
+        Ok(())
     }
 
     /// Runs `steps`, which print where this program prints.

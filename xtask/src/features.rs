@@ -18,9 +18,9 @@
 //! Source: [cargo-hack](https://github.com/taiki-e/cargo-hack).
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::program::{conclude, is_there, succeed};
+use crate::program::{is_there, succeed};
 use crate::publish::LIBRARIES;
 use crate::{skips, wheels};
 
@@ -34,11 +34,10 @@ const FOLDER: &str = "target/features";
 const OLDEST: &str = "the oldest Rust";
 
 /// Checks each feature of each library of the workspace in `root`.
-pub fn run(root: &Path) -> ExitCode {
-    conclude(check(root))
-}
-
-fn check(root: &Path) -> Result<(), String> {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run(root: &Path) -> Result<(), String> {
     let program = match wheels::program(root, "cargo-hack") {
         Ok(program) => program,
         Err(problem) => return skips::skip("features", &problem),

@@ -23,9 +23,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::program::{conclude, is_there, succeed};
+use crate::program::{is_there, succeed};
 use crate::skips::skip;
 
 /// The only target that both are run for: the one that the gate runs on.
@@ -48,25 +48,27 @@ const FUZZ_TARGETS: [&str; 2] = ["queue", "cron_parse"];
 const GATE: [&str; 3] = ["-runs=20000", "-seed=1", "-print_final_stats=1"];
 
 /// Runs the tests of the queues under AddressSanitizer, and those of closures that lie in a queue's records.
-pub fn address(root: &Path) -> ExitCode {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn address(root: &Path) -> Result<(), String> {
     let queues: &[&str] = &["-p", "mainspring-queue", "--all-features", "--lib", "--tests"];
     let fronts: &[&str] = &["-p", "mainspring", "--features", "channel,poll", "--lib"];
     let test = |which: &&[&str]| {
         let mut test = cargo(root, &format!("{SANITIZER} {ALONE}"), "target/address");
         succeed(test.arg("test").args(*which).args(["--target", TARGET]))
     };
-    conclude([queues, fronts].iter().try_for_each(test))
+    [queues, fronts].iter().try_for_each(test)
 }
 
 /// Runs each fuzz target for `seconds`, or as the gate does.
-pub fn fuzz(root: &Path, seconds: Option<&str>) -> ExitCode {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn fuzz(root: &Path, seconds: Option<&str>) -> Result<(), String> {
     if !is_there("c++") {
-        return conclude(skip("fuzz targets", "there is no C++ compiler, which libFuzzer needs"));
+        return skip("fuzz targets", "there is no C++ compiler, which libFuzzer needs");
     }
-    conclude(fuzz_all(root, seconds))
-}
-
-fn fuzz_all(root: &Path, seconds: Option<&str>) -> Result<(), String> {
     let mut build = cargo(root, &format!("{SANITIZER} {COVERAGE}"), "target/fuzz");
     succeed(build.args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", TARGET]))?;
     for target in FUZZ_TARGETS {

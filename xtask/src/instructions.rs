@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use crate::{program, skips};
 
@@ -47,57 +47,48 @@ pub enum Mode {
 }
 
 /// Counts, and compares or stores.
-pub fn run(root: &Path, mode: Mode) -> ExitCode {
+///
+/// # Errors
+/// The counts that grew or have no stored one, a line each; or why nothing was counted or stored.
+pub fn run(root: &Path, mode: Mode) -> Result<(), String> {
     if !program::is_there("valgrind") {
-        let skipped = skips::skip("instruction counts", "valgrind is not installed");
-        return if mode == Mode::Accept { ExitCode::FAILURE } else { program::conclude(skipped) };
+        skips::skip("instruction counts", "valgrind is not installed")?;
+        return if mode == Mode::Accept { Err("nothing was stored".to_owned()) } else { Ok(()) };
     }
-    match count_all(root).and_then(|counts| conclude(root, mode, &counts)) {
-        Ok(code) => code,
-        Err(problem) => {
-            println!("{problem}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn conclude(root: &Path, mode: Mode, counts: &BTreeMap<String, u64>) -> Result<ExitCode, String> {
-    let path = root.join(STORED);
+    let (path, counts) = (root.join(STORED), count_all(root)?);
     if mode == Mode::Accept {
         let lines: String = counts.iter().map(|(name, count)| format!("{name} {count}\n")).collect();
         fs::write(&path, format!("{HEADER}{lines}")).map_err(|error| format!("{STORED}: {error}"))?;
         print!("{lines}");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     assert_eq!(counts.len(), WORKLOADS.len(), "each workload is counted");
     let text = fs::read_to_string(&path).map_err(|error| format!("{STORED}: {error}"))?;
     let stored = parse(&text)?;
-    let verdicts: Vec<(String, bool)> =
-        counts.iter().map(|(name, &count)| judge(name, count, stored.get(name).copied())).collect();
-    for (line, _) in &verdicts {
-        println!("{line}");
+    let mut bad = Vec::new();
+    for (name, &count) in &counts {
+        match judge(name, count, stored.get(name).copied()) {
+            Ok(line) => println!("{line}"),
+            Err(line) => bad.push(line),
+        }
     }
-    let is_well = verdicts.iter().all(|(_, is_well)| *is_well);
-    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if bad.is_empty() { Ok(()) } else { Err(bad.join("\n")) }
 }
 
-/// Says what became of a count, and whether that is well.
-fn judge(name: &str, count: u64, stored: Option<u64>) -> (String, bool) {
+/// Says what became of a count: an error is not well.
+fn judge(name: &str, count: u64, stored: Option<u64>) -> Result<String, String> {
     let Some(stored) = stored else {
-        return (format!("{name} {count}: nothing is stored; run cargo xtask instructions --accept"), false);
+        return Err(format!("{name} {count}: nothing is stored; run cargo xtask instructions --accept"));
     };
     let percent = (count as f64 / stored as f64 - 1.0) * 100.0;
     let line = format!("{name} {count}, stored {stored}: {percent:+.1} %");
     if stored + stored / TOLERANCE < count {
-        return (
-            format!("{line}: GREW; if it must be, store it with cargo xtask instructions --accept"),
-            false,
-        );
+        return Err(format!("{line}: GREW; if it must be, store it with cargo xtask instructions --accept"));
     }
     if count + count / TOLERANCE < stored {
-        return (format!("{line}: store it with cargo xtask instructions --accept"), true);
+        return Ok(format!("{line}: store it with cargo xtask instructions --accept"));
     }
-    (line, true)
+    Ok(line)
 }
 
 /// Reads the stored counts.
@@ -148,10 +139,10 @@ mod tests {
 
     #[test]
     fn a_tenth_more_is_let_through_and_more_than_that_is_not() {
-        assert!(judge("W1", 1_100, Some(1_000)).1);
-        assert!(!judge("W1", 1_101, Some(1_000)).1);
-        assert!(judge("W1", 1, Some(1_000)).1);
-        assert!(!judge("W1", 1, None).1);
+        assert!(judge("W1", 1_100, Some(1_000)).is_ok());
+        assert!(judge("W1", 1_101, Some(1_000)).is_err());
+        assert!(judge("W1", 1, Some(1_000)).is_ok());
+        assert!(judge("W1", 1, None).is_err());
     }
 
     #[test]

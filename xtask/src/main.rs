@@ -44,7 +44,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let root = tidy::workspace_root();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+    let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ci"] => ci::run(&root),
         ["fast"] => fast::run(&root, None),
         ["fast", base] => fast::run(&root, Some(base)),
@@ -55,8 +55,10 @@ fn main() -> ExitCode {
         ["instructions"] => instructions::run(&root, instructions::Mode::Compare),
         ["instructions", "--accept"] => instructions::run(&root, instructions::Mode::Accept),
         ["tidy"] => report(&tidy::check(&root)),
-        ["map"] => map::run(&root, ""),
-        ["map", word] => map::run(&root, word),
+        ["map", words @ ..] if words.len() < 2 => {
+            map::run(&root, words.first().unwrap_or(&""));
+            Ok(())
+        }
         ["reference"] => reference::run(&root),
         ["publish"] => publish::run(&root, publish::Mode::Dry),
         ["publish", "--really"] => publish::run(&root, publish::Mode::Real),
@@ -80,23 +82,29 @@ fn main() -> ExitCode {
         ["bench-serve", rest @ ..] => example::run(&root, "bench_serve", rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
-            ExitCode::SUCCESS
+            Ok(())
         }
         _ => {
             eprintln!("{USAGE}");
-            ExitCode::from(2)
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            println!("{problem}");
+            ExitCode::FAILURE
         }
     }
 }
 
-fn report(findings: &[tidy::Finding]) -> ExitCode {
+fn report(findings: &[tidy::Finding]) -> Result<(), String> {
     for finding in findings {
         println!("{finding}");
     }
     if findings.is_empty() {
         println!("tidy");
-        return ExitCode::SUCCESS;
+        return Ok(());
     }
-    println!("{} findings", findings.len());
-    ExitCode::FAILURE
+    Err(format!("{} findings", findings.len()))
 }

@@ -3,7 +3,7 @@
 //! Cost: that of the program. It does not read what a program prints.
 
 use std::io;
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// Whether a program can be started at all: it is asked for its version.
 pub fn is_there(program: &str) -> bool {
@@ -33,16 +33,5 @@ pub fn ended(name: &str, status: io::Result<ExitStatus>) -> Result<(), String> {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{name} ended with {status}")),
         Err(error) => Err(format!("{name} could not be started: {error}")),
-    }
-}
-
-/// The exit code of a chore; a problem is printed.
-pub fn conclude(result: Result<(), String>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            println!("{problem}");
-            ExitCode::FAILURE
-        }
     }
 }

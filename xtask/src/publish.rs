@@ -26,9 +26,9 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::program::{conclude, succeed};
+use crate::program::succeed;
 use crate::semver;
 
 /// The libraries that are tested here, in the order in which they depend on each other.
@@ -56,8 +56,12 @@ pub enum Mode {
 }
 
 /// Packs every crate of the workspace in `root` that is published, unpacks and tries it there, and publishes.
-pub fn run(root: &Path, mode: Mode) -> ExitCode {
-    conclude(try_packages(root).and_then(|()| publish(root, mode)))
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run(root: &Path, mode: Mode) -> Result<(), String> {
+    try_packages(root)?;
+    publish(root, mode)
 }
 
 fn try_packages(root: &Path) -> Result<(), String> {

@@ -27,7 +27,6 @@ mod types;
 
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
 
 use crate::tidy::{Source, sources};
 
@@ -95,14 +94,14 @@ fn rows(root: &Path, sources: &[Source], table: &str, below: &[String]) -> Strin
 }
 
 /// Writes the pages.
-pub fn run(root: &Path) -> ExitCode {
-    for (path, text) in written(root) {
-        if let Err(error) = fs::write(root.join(&path), text) {
-            eprintln!("{path}: {error}");
-            return ExitCode::FAILURE;
-        }
-    }
-    ExitCode::SUCCESS
+///
+/// # Errors
+/// One cannot be written: the sentence says which, and why.
+pub fn run(root: &Path) -> Result<(), String> {
+    let write = |(path, text): (String, String)| {
+        fs::write(root.join(&path), text).map_err(|error| format!("{path}: {error}"))
+    };
+    written(root).into_iter().try_for_each(write)
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::program::{conclude, is_there, succeed};
+use crate::program::{is_there, succeed};
 use crate::skips;
 
 /// The crates whose surface is kept, by their folders in `crates/`.
@@ -31,12 +31,15 @@ const BASELINE: &str = "testdata/api/baseline.txt";
 const TOOL: &str = "cargo-semver-checks";
 
 /// Compares each library.
-pub fn run(root: &Path) -> ExitCode {
-    conclude(if is_there(TOOL) {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run(root: &Path) -> Result<(), String> {
+    if is_there(TOOL) {
         compare(root)
     } else {
         skips::skip(skips::BROKEN_CALLERS, "there is no cargo-semver-checks")
-    })
+    }
 }
 
 /// The same, where nothing may be left out.

@@ -11,9 +11,9 @@
 //! Cost: half a millisecond of one core for each of one server, a few milliseconds for one of several.
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::program::{conclude, succeed};
+use crate::program::succeed;
 
 /// Each option, its variable in the environment of the tests, and its test.
 const KINDS: [(&str, &str, &str); 2] = [
@@ -30,11 +30,14 @@ pub fn knows(option: &str) -> bool {
 ///
 /// # Panics
 /// When there is no such option.
-pub fn run(root: &Path, option: &str, count: &str, from: &str) -> ExitCode {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run(root: &Path, option: &str, count: &str, from: &str) -> Result<(), String> {
     let kind = KINDS.iter().find(|(known, ..)| *known == option);
     let (_, variable, name) = kind.expect("an option that is not known is refused before");
     let arguments = ["test", "--release", "-q", "-p", "mainspring-job", "--test", "main", "--"];
     let mut test = Command::new("cargo");
     test.args(arguments).args([name, "--nocapture"]);
-    conclude(succeed(test.envs([(*variable, count), ("FROM", from)]).current_dir(root)))
+    succeed(test.envs([(*variable, count), ("FROM", from)]).current_dir(root))
 }

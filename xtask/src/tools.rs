@@ -16,9 +16,9 @@
 //! there.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::program::{conclude, is_there, is_well, succeed};
+use crate::program::{is_there, is_well, succeed};
 use crate::skips::skip;
 use crate::tidy::workspace_root;
 
@@ -178,11 +178,10 @@ const TOOLS: &[Tool] = &[
 ];
 
 /// Installs what is missing, or says what is skipped.
-pub fn run() -> ExitCode {
-    conclude(install())
-}
-
-fn install() -> Result<(), String> {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn run() -> Result<(), String> {
     if !is_root() {
         skip("trials", "only root can become another user")?;
     }

@@ -12,23 +12,29 @@
 //! minutes for the third. Both use the registries of their tools once.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use crate::built::Build;
-use crate::program::{conclude, succeed};
+use crate::program::succeed;
 
 /// Where both lie.
 const FOLDER: &str = "crates/mainspring-web";
 
 /// Runs the tests of the page, in `root`: over the server of fixtures, and over the program.
-pub fn page(root: &Path, build: Build) -> ExitCode {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn page(root: &Path, build: Build) -> Result<(), String> {
     let mut command = Command::new(root.join(FOLDER).join("page/test"));
-    conclude(program(root, build).and_then(|program| succeed(command.env("MAINSPRING", program))))
+    succeed(command.env("MAINSPRING", program(root, build)?))
 }
 
 /// Runs those tests of the page in `root` that need no browser and no program: units, types, format.
-pub fn page_without_browser(root: &Path) -> ExitCode {
-    conclude(succeed(Command::new(root.join(FOLDER).join("page/test")).arg("--without-browser")))
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn page_without_browser(root: &Path) -> Result<(), String> {
+    succeed(Command::new(root.join(FOLDER).join("page/test")).arg("--without-browser"))
 }
 
 /// The clients that the gate makes: the third compiles for minutes.
@@ -36,17 +42,19 @@ const QUICK_CLIENTS: [&str; 2] = ["python", "typescript"];
 
 /// Holds the program to the description of its API, with further options of schemathesis. Without any it is
 /// also used by clients that are made of the description.
-pub fn contract(root: &Path, arguments: &[&str]) -> ExitCode {
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub fn contract(root: &Path, arguments: &[&str]) -> Result<(), String> {
     let (build, options) = Build::of(arguments);
     let script = |name| Command::new(root.join(FOLDER).join(name));
-    conclude(program(root, build).and_then(|program| {
-        succeed(script("contract").arg(&program).args(options))?;
-        if !options.is_empty() {
-            return Ok(());
-        }
-        let languages: &[&str] = if build == Build::Tested { &QUICK_CLIENTS } else { &[] };
-        succeed(script("clients").arg(&program).args(languages))
-    }))
+    let program = program(root, build)?;
+    succeed(script("contract").arg(&program).args(options))?;
+    if !options.is_empty() {
+        return Ok(());
+    }
+    let languages: &[&str] = if build == Build::Tested { &QUICK_CLIENTS } else { &[] };
+    succeed(script("clients").arg(&program).args(languages))
 }
 
 /// Builds the program, as the chore `crash` does: without its example, dependencies have fewer features, and
