@@ -26,7 +26,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::program::succeed;
+use crate::program::{self, succeed};
 use crate::{cross, skips, targets};
 
 /// What of the timers needs no operating system.
@@ -169,16 +169,14 @@ fn write_probe(root: &Path) -> Result<PathBuf, String> {
 }
 
 fn probe(folder: &Path, flags: &str) -> Command {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--quiet", "--offline"]).current_dir(folder);
+    let mut cargo = program::cargo(folder, &["build", "--quiet", "--offline"]);
     cargo.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", folder.join("target"));
     cargo
 }
 
 /// Runs the tests of what opens prepared paths, as systems without Linux's calls have it.
 fn test_elsewhere(root: &Path) -> Result<(), String> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["test", "--quiet", "-p", "mainspring-host", "--lib"]).current_dir(root);
+    let mut cargo = program::cargo(root, &["test", "--quiet", "-p", "mainspring-host", "--lib"]);
     cargo.env("RUSTFLAGS", "--cfg mainspring_posix");
     succeed(cargo.env("CARGO_TARGET_DIR", root.join(FOLDER).join("posix")))?;
     println!("prepared paths are walked without the calls of Linux");
@@ -195,10 +193,9 @@ fn check_row(root: &Path, row: &Row, compiler: &Path) -> Result<(), String> {
     if let Err(problem) = targets::install(names) {
         return skips::skip(targets::OMISSION, &problem);
     }
-    let mut cargo = Command::new("cargo");
-    cargo.args(["check", "--quiet", "--features", features]);
+    let mut cargo = program::cargo(root, &["check", "--quiet", "--features", features]);
     cargo.args(crates.iter().flat_map(|name| ["-p", name]));
-    cargo.args(names.iter().flat_map(|target| ["--target", target])).current_dir(root);
+    cargo.args(names.iter().flat_map(|target| ["--target", target]));
     cargo.envs(cross::VARIABLES.map(|variable| (variable, compiler)));
     succeed(cargo.env("CARGO_TARGET_DIR", root.join(FOLDER).join("target")))?;
     println!("{} compile for {}", crates.join(" and "), names.join(", "));

@@ -23,7 +23,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{is_there, succeed};
+use crate::program::{cargo, is_there, succeed};
 use crate::{skips, targets, tools};
 
 #[path = "../../crates/mainspring-postgres/tests/database.rs"]
@@ -237,7 +237,7 @@ fn resolve(place: &Path, name: &str) -> Result<(), String> {
     let _ = fs::remove_file(place.join("Cargo.lock"));
     let describe =
         |problem| format!("no versions of what {name} has and of mainspring-embed go together: {problem}");
-    succeed(&mut cargo(place, "generate-lockfile")).map_err(describe)
+    succeed(&mut cargo(place, &["generate-lockfile", "--quiet"])).map_err(describe)
 }
 
 /// Looks for crates in what was found.
@@ -251,15 +251,9 @@ fn lacks(place: &Path, name: &str, crates: &[&str]) -> Result<(), String> {
 
 /// A command that compiles into a folder that all rows share.
 fn compile(place: &Path, command: &str, folder: &Path) -> Command {
-    let mut cargo = cargo(place, command);
+    let mut cargo = cargo(place, &[command, "--quiet"]);
     // Our crates are paths here, so that what this choice of features leaves unused is told.
     cargo.env("CARGO_TARGET_DIR", folder.join("target")).env("RUSTFLAGS", "-D warnings");
-    cargo
-}
-
-fn cargo(place: &Path, command: &str) -> Command {
-    let mut cargo = Command::new("cargo");
-    cargo.args([command, "--quiet"]).current_dir(place);
     cargo
 }
 

@@ -12,9 +12,8 @@
 //! Does not run it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::program::succeed;
+use crate::program::{cargo, succeed};
 
 /// What builds that.
 const TESTS: &str = "cargo test --no-run --workspace --all-features";
@@ -54,11 +53,9 @@ impl Build {
                 Some(path) => Err(format!("{} is not there: {TESTS} builds it", path.display())),
             };
         }
-        let mut command = Command::new("cargo");
         // The default members, as `cargo build --release` takes them: chosen alone, a crate may have other
         // features, and everything below it would be built a second time.
-        command.args(["build", "--quiet", "--release", "--bins", "--example", example]);
-        succeed(command.current_dir(root))?;
+        succeed(&mut cargo(root, &["build", "--quiet", "--release", "--bins", "--example", example]))?;
         Ok(target.join("release"))
     }
 }

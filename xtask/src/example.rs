@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::built::Build;
-use crate::program::succeed;
+use crate::program::{cargo, succeed};
 use crate::publish::LIBRARIES;
 
 /// Kills the real server, and then a program with jobs of its own, as often.
@@ -31,12 +31,11 @@ use crate::publish::LIBRARIES;
 pub fn crash(root: &Path, arguments: &[&str]) -> Result<(), String> {
     run(root, "crash", arguments)?;
     let (_, arguments) = Build::of(arguments);
-    let mut test = Command::new("cargo");
     // As the gate's tests of the program are built: with other crates there would be other features, and what
     // lies below would be built again.
-    test.args(["test", "--quiet", "--workspace", "--all-features"]);
+    let mut test = cargo(root, &["test", "--quiet", "--workspace", "--all-features"]);
     test.args(LIBRARIES.map(|library| format!("--exclude={library}")));
-    succeed(test.args(["--test", "crash", "--"]).args(arguments).current_dir(root))
+    succeed(test.args(["--test", "crash", "--"]).args(arguments))
 }
 
 /// Measures jobs in PostgreSQL beside other queues, which it installs.
@@ -44,10 +43,9 @@ pub fn crash(root: &Path, arguments: &[&str]) -> Result<(), String> {
 /// # Errors
 /// What went wrong, in a sentence.
 pub fn compare_queues(root: &Path, arguments: &[&str]) -> Result<(), String> {
-    let mut command = Command::new("cargo");
-    command.args(["run", "--quiet", "--release", "--package", "mainspring-embed", "--features", "postgres"]);
-    command.args(["--example", "compare_queues", "--"]);
-    succeed(command.args(arguments).current_dir(root))
+    let mut run = cargo(root, &["run", "--quiet", "--release", "--package", "mainspring-embed"]);
+    run.args(["--features", "postgres", "--example", "compare_queues", "--"]);
+    succeed(run.args(arguments))
 }
 
 /// Builds the program and `example` in `root`, and runs the example on the program with further arguments.

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::program::succeed;
+use crate::program::{cargo, succeed};
 use crate::tidy;
 
 /// All of it ends within this time, if the tests take as long as they did the last time.
@@ -77,7 +77,7 @@ pub fn run(root: &Path, base: Option<&str>) -> Result<(), String> {
         ),
     ] {
         let began = now();
-        succeed(Command::new("cargo").args(arguments).current_dir(root))?;
+        succeed(&mut cargo(root, arguments))?;
         println!("== {name} took {} s", (now() - began).as_secs());
     }
     let findings = tidy::check(root);
@@ -110,9 +110,8 @@ fn test<'a>(root: &Path, begun: Instant, order: &[Binary<'a>]) -> Result<(usize,
         }
         println!("== cargo test -p {package} --all-features {binary}");
         let began = now();
-        let mut cargo = Command::new("cargo");
-        cargo.args(["test", "--quiet", "-p", package, "--all-features"]).args(binary.split(' '));
-        succeed(cargo.env("RUST_TEST_THREADS", WAITING).current_dir(root))?;
+        let mut test = cargo(root, &["test", "--quiet", "-p", package, "--all-features"]);
+        succeed(test.args(binary.split(' ')).env("RUST_TEST_THREADS", WAITING))?;
         times.insert(key, (now() - began).as_secs());
         let text: String = times.iter().map(|(key, seconds)| format!("{key} {seconds}\n")).collect();
         fs::write(&path, text).map_err(|error| format!("{TIMES}: {error}"))?;

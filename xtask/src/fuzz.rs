@@ -25,7 +25,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{is_there, succeed};
+use crate::program::{self, is_there, succeed};
 use crate::skips::skip;
 
 /// The only target that both are run for: the one that the gate runs on.
@@ -90,8 +90,8 @@ pub fn fuzz(root: &Path, seconds: Option<&str>) -> Result<(), String> {
 
 /// Cargo with flags and a folder of its own.
 fn cargo(root: &Path, flags: &str, folder: &str) -> Command {
-    let mut command = Command::new("cargo");
-    command.current_dir(root).env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
+    let mut command = program::cargo(root, &[]);
+    command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
     command.env("ASAN_OPTIONS", "detect_leaks=0").env("CARGO_TARGET_DIR", root.join(folder));
     command
 }

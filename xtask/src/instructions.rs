@@ -106,7 +106,7 @@ fn parse(text: &str) -> Result<BTreeMap<String, u64>, String> {
 
 fn count_all(root: &Path) -> Result<BTreeMap<String, u64>, String> {
     let build = ["build", "--quiet", "--release", "--package", "mainspring-queue", "--example", PROGRAM];
-    program::succeed(Command::new("cargo").args(build).current_dir(root))?;
+    program::succeed(&mut program::cargo(root, &build))?;
     WORKLOADS.iter().map(|name| Ok(((*name).to_owned(), count(root, name)?))).collect()
 }
 

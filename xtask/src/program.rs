@@ -3,6 +3,7 @@
 //! Cost: that of the program. It does not read what a program prints.
 
 use std::io;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 /// Whether a program can be started at all: it is asked for its version.
@@ -13,6 +14,13 @@ pub fn is_there(program: &str) -> bool {
 /// Whether a program ends well. What it prints is not shown.
 pub fn is_well(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// Cargo with these arguments, in a folder.
+pub fn cargo(folder: &Path, arguments: &[&str]) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.args(arguments).current_dir(folder);
+    cargo
 }
 
 /// Runs a program, which prints where this one prints.

@@ -28,7 +28,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::succeed;
+use crate::program::{cargo, succeed};
 use crate::semver;
 
 /// The libraries that are tested here, in the order in which they depend on each other.
@@ -177,12 +177,6 @@ fn profiles(manifest: &str, packages: &[String]) -> String {
 fn is_left_out(head: &str, packages: &[String]) -> bool {
     let name = head.trim_end_matches(']').split_once(".package.").map_or("", |(_, name)| name);
     (name.starts_with("mainspring") || name == "xtask") && !packages.iter().any(|package| package == name)
-}
-
-fn cargo(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new("cargo");
-    command.args(arguments).current_dir(folder);
-    command
 }
 
 fn remove(folder: &Path) -> Result<(), String> {

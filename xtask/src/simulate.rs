@@ -11,9 +11,8 @@
 //! Cost: half a millisecond of one core for each of one server, a few milliseconds for one of several.
 
 use std::path::Path;
-use std::process::Command;
 
-use crate::program::succeed;
+use crate::program::{cargo, succeed};
 
 /// Each option, its variable in the environment of the tests, and its test.
 const KINDS: [(&str, &str, &str); 2] = [
@@ -36,8 +35,6 @@ pub fn knows(option: &str) -> bool {
 pub fn run(root: &Path, option: &str, count: &str, from: &str) -> Result<(), String> {
     let kind = KINDS.iter().find(|(known, ..)| *known == option);
     let (_, variable, name) = kind.expect("an option that is not known is refused before");
-    let arguments = ["test", "--release", "-q", "-p", "mainspring-job", "--test", "main", "--"];
-    let mut test = Command::new("cargo");
-    test.args(arguments).args([name, "--nocapture"]);
-    succeed(test.envs([(*variable, count), ("FROM", from)]).current_dir(root))
+    let mut test = cargo(root, &["test", "--release", "-q", "-p", "mainspring-job", "--test", "main"]);
+    succeed(test.args(["--", name, "--nocapture"]).envs([(*variable, count), ("FROM", from)]))
 }

@@ -8,9 +8,8 @@
 //! Cost: a build, and ten seconds.
 
 use std::path::Path;
-use std::process::Command;
 
-use crate::program::succeed;
+use crate::program::{cargo, succeed};
 
 /// Runs all trials of the workspace in `root`.
 ///
@@ -22,6 +21,6 @@ pub fn run(root: &Path) -> Result<(), String> {
         &["-p", "mainspring-host", "--lib", "socket::"],
         &["-p", "mainspring-web", "--test", "main", "growth"],
     ];
-    let run = |tests: &[&str]| succeed(Command::new("cargo").arg("test").args(tests).current_dir(root));
+    let run = |tests: &[&str]| succeed(cargo(root, &["test"]).args(tests));
     trials.into_iter().try_for_each(run)
 }
