@@ -45,6 +45,17 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
+const fn step(name: &'static str, arguments: &'static [&'static str]) -> Step {
+    Step { name, arguments, environment: &[] }
+}
+
+impl Step {
+    /// The same with variables in its environment.
+    const fn with(self, environment: &'static [(&'static str, &'static str)]) -> Step {
+        Step { environment, ..self }
+    }
+}
+
 /// How many tests of the program run at a time, on however few cores. They wait for others most of the
 /// time: on two cores those of the command line took 196 s two at a time, and 91 s six at a time.
 const WAITING: &str = "6";
@@ -61,39 +72,28 @@ const FIRST: Phase = Phase { main: &LINTS, side: &INSTALLATION };
 const THEN: Phase = Phase { main: &TESTS, side: &BUILDS };
 
 const LINTS: [Step; 5] = [
-    Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
-    Step { name: "tidy", arguments: &["xtask", "tidy"], environment: &[] },
-    Step {
-        name: "clippy",
-        arguments: &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],
-        environment: &[],
-    },
-    Step {
-        // As docs.rs builds it.
-        name: "documentation",
-        arguments: &["doc", "--workspace", "--all-features", "--no-deps"],
-        environment: &[("RUSTDOCFLAGS", "--cfg docsrs -D warnings"), ("RUSTDOC", "xtask/as-docs-rs")],
-    },
-    Step { name: "each feature alone", arguments: &["xtask", "features"], environment: &[] },
+    step("formatting", &["fmt", "--all", "--check"]),
+    step("tidy", &["xtask", "tidy"]),
+    step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
+    // As docs.rs builds it.
+    step("documentation", &["doc", "--workspace", "--all-features", "--no-deps"])
+        .with(&[("RUSTDOCFLAGS", "--cfg docsrs -D warnings"), ("RUSTDOC", "xtask/as-docs-rs")]),
+    step("each feature alone", &["xtask", "features"]),
 ];
 
 const INSTALLATION: [Step; 4] = [
-    Step { name: "tools", arguments: &["xtask", "tools"], environment: &[] },
-    Step {
-        name: "the page without a browser",
-        arguments: &["xtask", "page", "--without-browser"],
-        environment: &[],
-    },
-    Step { name: "dependencies", arguments: &["xtask", "dependencies"], environment: &[] },
+    step("tools", &["xtask", "tools"]),
+    step("the page without a browser", &["xtask", "page", "--without-browser"]),
+    step("dependencies", &["xtask", "dependencies"]),
     // What compiles a folder of its own as long as the lints do.
-    Step { name: "beside other crates", arguments: &["xtask", "beside"], environment: &[] },
+    step("beside other crates", &["xtask", "beside"]),
 ];
 
 const TESTS: [Step; 5] = [
-    Step {
-        // Without the libraries, which are tested as packages: that takes the longest, and once is enough.
-        name: "tests of the program",
-        arguments: &[
+    // Without the libraries, which are tested as packages: that takes the longest, and once is enough.
+    step(
+        "tests of the program",
+        &[
             "test",
             "--workspace",
             "--all-features",
@@ -103,46 +103,27 @@ const TESTS: [Step; 5] = [
             "--exclude=mainspring-job",
             "--exclude=mainspring",
         ],
-        environment: &[("RUST_TEST_THREADS", WAITING)],
-    },
-    Step {
-        // Here and below the program is the one that the tests have built, so that nothing is built.
-        name: "a pool of servers with faults",
-        arguments: &["xtask", "chaos", TESTED, "--rounds", "3", "--seed", "3"],
-        environment: &[],
-    },
-    Step {
-        name: "the HTTP API against its description",
-        arguments: &["xtask", "contract", TESTED],
-        environment: &[],
-    },
-    Step {
-        // A browser leaves what it likes, where it always does.
-        name: "the page in a browser",
-        arguments: &["xtask", "page", TESTED],
-        environment: &[("TMPDIR", "/tmp")],
-    },
-    Step {
-        // Last: its other half is a test of cargo's, which waits while the other lane builds.
-        name: "the program killed at random",
-        arguments: &["xtask", "crash", TESTED, "--rounds", "5"],
-        environment: &[],
-    },
+    )
+    .with(&[("RUST_TEST_THREADS", WAITING)]),
+    // Here and below the program is the one that the tests have built, so that nothing is built.
+    step("a pool of servers with faults", &["xtask", "chaos", TESTED, "--rounds", "3", "--seed", "3"]),
+    step("the HTTP API against its description", &["xtask", "contract", TESTED]),
+    // A browser leaves what it likes, where it always does.
+    step("the page in a browser", &["xtask", "page", TESTED]).with(&[("TMPDIR", "/tmp")]),
+    // Last: its other half is a test of cargo's, which waits while the other lane builds.
+    step("the program killed at random", &["xtask", "crash", TESTED, "--rounds", "5"]),
 ];
 
 const BUILDS: [Step; 7] = [
-    Step { name: "other machines", arguments: &["xtask", "bare"], environment: &[] },
-    Step {
-        name: "models of the threads",
-        arguments: &["test", "-p", "mainspring", "--features", "channel", "--test", "loom"],
-        // A folder of its own: other flags would make every later build start over.
-        environment: &[("RUSTFLAGS", "--cfg mainspring_loom"), ("CARGO_TARGET_DIR", "target/loom")],
-    },
-    Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
-    Step { name: "the queues under AddressSanitizer", arguments: &["xtask", "address"], environment: &[] },
-    Step { name: "fuzz targets, from a fixed seed", arguments: &["xtask", "fuzz"], environment: &[] },
-    Step { name: "what breaks callers", arguments: &["xtask", "semver"], environment: &[] },
-    Step { name: "the packages, published dry", arguments: &["xtask", "publish"], environment: &[] },
+    step("other machines", &["xtask", "bare"]),
+    // A folder of its own: other flags would make every later build start over.
+    step("models of the threads", &["test", "-p", "mainspring", "--features", "channel", "--test", "loom"])
+        .with(&[("RUSTFLAGS", "--cfg mainspring_loom"), ("CARGO_TARGET_DIR", "target/loom")]),
+    step("instruction counts", &["xtask", "instructions"]),
+    step("the queues under AddressSanitizer", &["xtask", "address"]),
+    step("fuzz targets, from a fixed seed", &["xtask", "fuzz"]),
+    step("what breaks callers", &["xtask", "semver"]),
+    step("the packages, published dry", &["xtask", "publish"]),
 ];
 
 /// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.
@@ -411,8 +392,8 @@ mod tests {
         assert!(BUILDS.iter().any(|step| step.arguments == ["xtask", "publish"]));
     }
 
-    const GOOD: Step = Step { name: "good, as it is", arguments: &["--version"], environment: &[] };
-    const BAD: Step = Step { name: "bad", arguments: &["no-such-chore"], environment: &[] };
+    const GOOD: Step = step("good, as it is", &["--version"]);
+    const BAD: Step = step("bad", &["no-such-chore"]);
 
     fn gate() -> Gate {
         Gate::new(&crate::tidy::workspace_root()).expect("the folder of the workspace can be written")
