@@ -50,131 +50,101 @@ struct Tool {
     skipped: &'static str,
 }
 
+/// A tool that is installed.
+const fn tool(packages: &'static [&'static str], is_there: fn() -> bool, skipped: &'static str) -> Tool {
+    Tool { way: Way::Installed, packages, is_there, skipped }
+}
+
+impl Tool {
+    /// The same, which comes another way.
+    const fn comes(self, way: Way) -> Tool {
+        Tool { way, ..self }
+    }
+}
+
 const TOOLS: &[Tool] = &[
-    Tool {
-        way: Way::Installed,
-        packages: &["g++"],
-        is_there: || is_there("c++"),
-        skipped: "the fuzz targets, because libFuzzer is written in C++",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["tzdata"],
-        is_there: || Path::new("/usr/share/zoneinfo/Europe/Berlin").exists(),
-        skipped: "tests in which the programs of jobs show the time of a zone",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["libfaketime"],
-        is_there: || is_in_a_library_folder("faketime/libfaketime.so.1"),
-        skipped: "two tests that set the clock of a real server",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["valgrind"],
-        is_there: || is_there("valgrind"),
-        skipped: "the counts of instructions",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["postgresql-15"],
-        is_there: || Path::new("/usr/lib/postgresql/15/bin/initdb").exists(),
-        skipped: "the store that several servers share, in a real database, and two programs that use one",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["libpq-dev"],
-        is_there: has_libpq,
-        skipped: "a program with diesel on PostgreSQL",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["pgbouncer"],
-        is_there: || Path::new("/usr/sbin/pgbouncer").exists(),
-        skipped: "the same store through a pooler in transaction mode",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["python3-minimal"],
-        is_there: || is_there("python3"),
-        skipped: "security trials that call what the kernel has no command for",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["python3-venv"],
-        is_there: || is_well(Command::new("python3").args(["-m", "ensurepip", "--version"])),
-        skipped: "the HTTP API against its description, with schemathesis",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["nodejs", "npm"],
-        is_there: || is_there("node") && is_there("npm"),
-        skipped: "the tests of the page, and a program in WebAssembly",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["chromium-headless-shell"],
-        is_there: || {
+    tool(&["g++"], || is_there("c++"), "the fuzz targets, because libFuzzer is written in C++"),
+    tool(
+        &["tzdata"],
+        || Path::new("/usr/share/zoneinfo/Europe/Berlin").exists(),
+        "tests in which the programs of jobs show the time of a zone",
+    ),
+    tool(
+        &["libfaketime"],
+        || is_in_a_library_folder("faketime/libfaketime.so.1"),
+        "two tests that set the clock of a real server",
+    ),
+    tool(&["valgrind"], || is_there("valgrind"), "the counts of instructions"),
+    tool(
+        &["postgresql-15"],
+        || Path::new("/usr/lib/postgresql/15/bin/initdb").exists(),
+        "the store that several servers share, in a real database, and two programs that use one",
+    ),
+    tool(&["libpq-dev"], has_libpq, "a program with diesel on PostgreSQL"),
+    tool(
+        &["pgbouncer"],
+        || Path::new("/usr/sbin/pgbouncer").exists(),
+        "the same store through a pooler in transaction mode",
+    ),
+    tool(
+        &["python3-minimal"],
+        || is_there("python3"),
+        "security trials that call what the kernel has no command for",
+    ),
+    tool(
+        &["python3-venv"],
+        || is_well(Command::new("python3").args(["-m", "ensurepip", "--version"])),
+        "the HTTP API against its description, with schemathesis",
+    ),
+    tool(
+        &["nodejs", "npm"],
+        || is_there("node") && is_there("npm"),
+        "the tests of the page, and a program in WebAssembly",
+    ),
+    tool(
+        &["chromium-headless-shell"],
+        || {
             let places = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
             places.iter().any(|place| Path::new(place).exists())
         },
-        skipped: "the page in a browser",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["systemd"],
-        is_there: || is_there("systemd-analyze"),
-        skipped: "the units for systemd, as systemd reads them",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["nginx-light"],
-        is_there: || is_well(Command::new("nginx").arg("-v")),
-        skipped: "the listener behind a proxy, and the examples for nginx",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["prometheus"],
-        is_there: || is_there("promtool") && is_there("prometheus"),
-        skipped: "the check of the alert rules, and what alerts say",
-    },
-    Tool {
-        way: Way::Unpacked,
-        packages: &["prometheus-alertmanager"],
-        is_there: || is_unpacked("usr/bin/prometheus-alertmanager") && Path::new(TEMPLATES).exists(),
-        skipped: "what Alertmanager makes of alerts",
-    },
-    Tool {
-        way: Way::Unpacked,
-        packages: &["caddy"],
-        is_there: || is_unpacked("usr/bin/caddy"),
-        skipped: "the examples for Caddy",
-    },
-    Tool {
-        way: Way::Unpacked,
-        packages: &["cron"],
-        is_there: || is_unpacked("usr/sbin/cron"),
-        skipped: "the comparison with Debian's cron",
-    },
-    Tool {
-        way: Way::Installed,
-        packages: &["apache2", "libapache2-mod-auth-openidc"],
-        is_there: || {
-            is_there("a2enmod") && Path::new("/usr/lib/apache2/modules/mod_auth_openidc.so").exists()
-        },
-        skipped: "the example for Apache",
-    },
-    Tool {
-        way: Way::FromNpm,
-        packages: &["identity"],
-        is_there: || {
+        "the page in a browser",
+    ),
+    tool(&["systemd"], || is_there("systemd-analyze"), "the units for systemd, as systemd reads them"),
+    tool(
+        &["nginx-light"],
+        || is_well(Command::new("nginx").arg("-v")),
+        "the listener behind a proxy, and the examples for nginx",
+    ),
+    tool(
+        &["prometheus"],
+        || is_there("promtool") && is_there("prometheus"),
+        "the check of the alert rules, and what alerts say",
+    ),
+    tool(
+        &["prometheus-alertmanager"],
+        || is_unpacked("usr/bin/prometheus-alertmanager") && Path::new(TEMPLATES).exists(),
+        "what Alertmanager makes of alerts",
+    )
+    .comes(Way::Unpacked),
+    tool(&["caddy"], || is_unpacked("usr/bin/caddy"), "the examples for Caddy").comes(Way::Unpacked),
+    tool(&["cron"], || is_unpacked("usr/sbin/cron"), "the comparison with Debian's cron")
+        .comes(Way::Unpacked),
+    tool(
+        &["apache2", "libapache2-mod-auth-openidc"],
+        || is_there("a2enmod") && Path::new("/usr/lib/apache2/modules/mod_auth_openidc.so").exists(),
+        "the example for Apache",
+    ),
+    tool(
+        &["identity"],
+        || {
             let read = |place: &Path| std::fs::read(place.join("identity/package-lock.json")).ok();
             // npm writes this file last.
             neighbours().join("identity/node_modules/.package-lock.json").exists()
                 && read(&neighbours()) == read(&workspace_root().join("testdata"))
         },
-        skipped: "people whom a provider of identities knows",
-    },
+        "people whom a provider of identities knows",
+    )
+    .comes(Way::FromNpm),
 ];
 
 /// Installs what is missing, or says what is skipped.
