@@ -20,6 +20,7 @@
 
 pub mod budgets;
 pub mod circles;
+mod file_node;
 mod finding;
 pub mod layer_file;
 pub mod layers;

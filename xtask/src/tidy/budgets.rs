@@ -120,7 +120,7 @@ impl<'ast> Visit<'ast> for Collector {
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !super::layers::is_for_tests(&item.attrs) {
+        if !super::source::is_for_tests(&item.attrs) {
             visit::visit_item_mod(self, item);
         }
     }

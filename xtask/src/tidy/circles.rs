@@ -11,18 +11,12 @@
 //! parent module that uses what its child defines, while the child uses what the parent defines, is a circle
 //! like any other. Tests do not count.
 //!
-//! Cost: a walk along all arrows for each file, a few milliseconds here. It sees imports (`use super::`, `use
-//! crate::`, also those within a function), paths in types and expressions, and the arguments of macros that
-//! are expressions. It does not see names that a macro makes, nor methods: a child may extend its parent's
-//! type without being named by it.
+//! Cost: a walk along all arrows for each file, a few milliseconds here. It sees what a `FileNode` does,
+//! and no methods: a child may extend its parent's type without being named by it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use syn::punctuated::Punctuated;
-use syn::visit::{self, Visit};
-
-use super::layers::{is_for_tests, module_of};
+use super::file_node::FileNode;
 use super::{Finding, Source};
 
 /// How often one name may be passed on by re-exports; more is a circle of re-exports.
@@ -30,15 +24,17 @@ const MAX_REEXPORTS: usize = 16;
 
 /// Names each set of files that import each other in a circle, at the first of them.
 pub fn check(sources: &[Source]) -> Vec<Finding> {
-    let rooms: Vec<FileNode> =
-        sources.iter().filter(|source| !source.is_test()).filter_map(FileNode::new).collect();
+    // Another crate is another house: cargo forbids circles of crates.
+    let others = BTreeSet::new();
+    let sources = sources.iter().filter(|source| !source.is_test());
+    let rooms: Vec<FileNode> = sources.filter_map(|source| FileNode::new(source, &others)).collect();
     let index_of: BTreeMap<&str, usize> =
         rooms.iter().enumerate().map(|(index, room)| (room.module.as_str(), index)).collect();
     let arrows: Vec<BTreeSet<usize>> = rooms
         .iter()
         .enumerate()
         .map(|(index, room)| {
-            let targets = room.uses.iter().filter_map(|path| resolve(path, &rooms, &index_of));
+            let targets = room.uses.iter().filter_map(|(path, _)| resolve(path, &rooms, &index_of));
             targets.filter(|&target| target != index && !rooms[target].is_root()).collect()
         })
         .collect();
@@ -88,175 +84,6 @@ fn resolve(path: &[String], rooms: &[FileNode], index_of: &BTreeMap<&str, usize>
     None
 }
 
-/// A file: what it defines, what it imports, what it names.
-struct FileNode<'a> {
-    path: &'a Path,
-    module: String,
-    /// Names of its items, and of the modules that it declares.
-    defined: BTreeSet<String>,
-    children: BTreeSet<String>,
-    /// What each imported or re-exported name stands for.
-    imports: BTreeMap<String, Vec<String>>,
-    globs: Vec<Vec<String>>,
-    /// The absolute paths that its code names.
-    uses: BTreeSet<Vec<String>>,
-}
-
-impl<'a> FileNode<'a> {
-    fn new(source: &'a Source) -> Option<FileNode<'a>> {
-        let mut module = module_of(&source.path)?;
-        if source.path.ends_with("main.rs") {
-            module.push_str("::main");
-        }
-        let mut room = FileNode {
-            path: &source.path,
-            module,
-            defined: BTreeSet::new(),
-            children: BTreeSet::new(),
-            imports: BTreeMap::new(),
-            globs: Vec::new(),
-            uses: BTreeSet::new(),
-        };
-        for item in &source.syntax.items {
-            room.define(item);
-        }
-        room.visit_file(&source.syntax);
-        Some(room)
-    }
-
-    /// Whether it is a crate's root, which only passes names on.
-    fn is_root(&self) -> bool {
-        !self.module.contains("::")
-    }
-
-    fn define(&mut self, item: &syn::Item) {
-        let name = match item {
-            syn::Item::Const(item) => &item.ident,
-            syn::Item::Enum(item) => &item.ident,
-            syn::Item::Fn(item) => &item.sig.ident,
-            syn::Item::Static(item) => &item.ident,
-            syn::Item::Struct(item) => &item.ident,
-            syn::Item::Trait(item) => &item.ident,
-            syn::Item::Type(item) => &item.ident,
-            syn::Item::Union(item) => &item.ident,
-            syn::Item::Mod(item) => {
-                if item.content.is_none() {
-                    self.children.insert(item.ident.to_string());
-                    return;
-                }
-                &item.ident
-            }
-            _ => return,
-        };
-        self.defined.insert(name.to_string());
-    }
-
-    /// The absolute form of a path in this file, if it leads into a crate that may be looked at.
-    fn absolute(&self, segments: &[String]) -> Option<Vec<String>> {
-        let mut base: Vec<String> = self.module.split("::").map(str::to_owned).collect();
-        let mut rest = segments;
-        match segments.first()?.as_str() {
-            "crate" => {
-                base.truncate(1);
-                rest = &rest[1..];
-            }
-            "self" => rest = &rest[1..],
-            "super" => {
-                while rest.first().is_some_and(|segment| segment == "super") {
-                    base.pop();
-                    rest = &rest[1..];
-                }
-            }
-            child if self.children.contains(child) => (),
-            // Another crate is another house: cargo forbids circles of crates.
-            _ => return None,
-        }
-        base.extend_from_slice(rest);
-        Some(base)
-    }
-
-    /// Notes what a `use` imports, and adds it to `targets`.
-    fn import(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>, targets: &mut Vec<Vec<String>>) {
-        let (name, local) = match tree {
-            syn::UseTree::Path(path) => {
-                prefix.push(path.ident.to_string());
-                self.import(&path.tree, prefix, targets);
-                prefix.pop();
-                return;
-            }
-            syn::UseTree::Group(group) => {
-                for tree in &group.items {
-                    self.import(tree, prefix, targets);
-                }
-                return;
-            }
-            syn::UseTree::Glob(_) => {
-                let Some(target) = self.absolute(prefix) else { return };
-                targets.push(target.clone());
-                self.globs.push(target);
-                return;
-            }
-            syn::UseTree::Name(name) => (name.ident.to_string(), name.ident.to_string()),
-            syn::UseTree::Rename(name) => (name.ident.to_string(), name.rename.to_string()),
-        };
-        let segments: Vec<String> = match name.as_str() {
-            "self" => prefix.clone(),
-            name => prefix.iter().cloned().chain([name.to_owned()]).collect(),
-        };
-        let local = if local == "self" { prefix.last().cloned().unwrap_or_default() } else { local };
-        let Some(target) = self.absolute(&segments) else { return };
-        targets.push(target.clone());
-        self.imports.insert(local, target);
-    }
-}
-
-impl<'ast> Visit<'ast> for FileNode<'_> {
-    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        let mut targets = Vec::new();
-        self.import(&item.tree, &mut Vec::new(), &mut targets);
-        // What is passed on is not used here.
-        if matches!(item.vis, syn::Visibility::Inherited) {
-            self.uses.extend(targets);
-        }
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        if 1 < path.segments.len() {
-            let segments: Vec<String> =
-                path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-            self.uses.extend(self.absolute(&segments));
-        }
-        visit::visit_path(self, path);
-    }
-
-    /// The arguments of `assert!`, `format!` and their like are expressions; those of other macros are not
-    /// looked at.
-    fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        let arguments = Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
-        for argument in call.parse_body_with(arguments).into_iter().flatten() {
-            Visit::visit_expr(self, &argument);
-        }
-        visit::visit_macro(self, call);
-    }
-
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        // A module inside of a file is part of that file; what it imports is the file's import.
-        if is_for_tests(&item.attrs) {
-            return;
-        }
-        let outer = self.module.clone();
-        self.module = format!("{outer}::{}", item.ident);
-        visit::visit_item_mod(self, item);
-        self.module = outer;
-    }
-
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        if !is_for_tests(&item.attrs) {
-            visit::visit_item_fn(self, item);
-        }
-    }
-}
-
 /// Each set of files that reach one another.
 fn circles(arrows: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let reach: Vec<BTreeSet<usize>> = (0..arrows.len()).map(|file| reached(file, arrows)).collect();
@@ -277,6 +104,8 @@ fn reached(file: usize, arrows: &[BTreeSet<usize>]) -> BTreeSet<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn circles(files: &[(&str, &str)]) -> Vec<String> {

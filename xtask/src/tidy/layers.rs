@@ -14,10 +14,9 @@
 //! [`circles`](super::circles) looks at its files.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path};
+use std::path::Path;
 
-use syn::visit::{self, Visit};
-
+use super::file_node::{FileNode, module_of};
 use super::layer_file::{Layer, LayerFile, PATH};
 use super::{Finding, Source};
 
@@ -76,27 +75,6 @@ fn is_within(path: &str, module: &str) -> bool {
     path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// The module that a file is, as `crate_name::module::module`; `None` for a file of no crate's sources.
-pub(super) fn module_of(path: &Path) -> Option<String> {
-    let parts: Vec<&str> = path
-        .components()
-        .filter_map(|part| match part {
-            Component::Normal(part) => part.to_str(),
-            _ => None,
-        })
-        .collect();
-    let source_index = parts.iter().position(|&part| part == "src")?;
-    let crate_name = parts.get(source_index.checked_sub(1)?)?.replace('-', "_");
-    let mut module = vec![crate_name];
-    for part in &parts[source_index + 1..] {
-        match part.trim_end_matches(".rs") {
-            "lib" | "main" | "mod" => (),
-            name => module.push(name.to_owned()),
-        }
-    }
-    Some(module.join("::"))
-}
-
 fn check_source(layers: &[Layer], crates: &BTreeSet<&str>, source: &Source, module: &str) -> Vec<Finding> {
     // A crate's root only declares and re-exports; a crate without a row has no rule yet, which is a finding
     // itself.
@@ -107,107 +85,18 @@ fn check_source(layers: &[Layer], crates: &BTreeSet<&str>, source: &Source, modu
     let Some(layer) = matching.max_by_key(|layer| layer.module.len()) else {
         return vec![Finding::new(&source.path, 1, format!("no row of {PATH} covers `{module}`"))];
     };
-    let mut uses = Uses { module: module.to_owned(), crates, found: BTreeSet::new() };
-    uses.visit_file(&source.syntax);
+    let Some(node) = FileNode::new(source, crates) else { return Vec::new() };
     let is_allowed =
         |path: &str| is_within(path, module) || layer.may_use.iter().any(|allowed| is_within(path, allowed));
-    let broken = uses.found.iter().filter(|(path, _)| !is_allowed(path));
+    let found: BTreeSet<(String, usize)> =
+        node.uses.iter().chain(&node.passed_on).map(|(path, line)| (path.join("::"), *line)).collect();
+    let broken = found.iter().filter(|(path, _)| !is_allowed(path));
     broken
         .map(|(path, line)| {
             let text = format!("`{module}` uses `{path}`, and the layer `{}` may not", layer.module);
             Finding::new(&source.path, *line, text)
         })
         .collect()
-}
-
-/// Whether an item is only there for tests.
-pub(super) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| match &attribute.meta {
-        syn::Meta::List(list) => {
-            list.path.is_ident("cfg") && list.tokens.to_string().split(' ').any(|word| word == "test")
-        }
-        syn::Meta::Path(path) => path.is_ident("test"),
-        syn::Meta::NameValue(_) => false,
-    })
-}
-
-/// Collects the absolute paths that a module names.
-struct Uses<'a> {
-    module: String,
-    crates: &'a BTreeSet<&'a str>,
-    found: BTreeSet<(String, usize)>,
-}
-
-impl Uses<'_> {
-    fn add(&mut self, segments: &[String], line: usize) {
-        let Some(first) = segments.first() else { return };
-        let mut base: Vec<&str> = self.module.split("::").collect();
-        let mut rest = segments;
-        match first.as_str() {
-            "crate" => {
-                base.truncate(1);
-                rest = &rest[1..];
-            }
-            "self" => rest = &rest[1..],
-            "super" => {
-                while rest.first().is_some_and(|segment| segment == "super") {
-                    base.pop();
-                    rest = &rest[1..];
-                }
-            }
-            name if self.crates.contains(name) => base.clear(),
-            _ => return,
-        }
-        let absolute: Vec<&str> = base.into_iter().chain(rest.iter().map(String::as_str)).collect();
-        self.found.insert((absolute.join("::"), line));
-    }
-
-    fn add_tree(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>) {
-        match tree {
-            syn::UseTree::Path(path) => {
-                prefix.push(path.ident.to_string());
-                self.add_tree(&path.tree, prefix);
-                prefix.pop();
-            }
-            syn::UseTree::Group(group) => {
-                for tree in &group.items {
-                    self.add_tree(tree, prefix);
-                }
-            }
-            syn::UseTree::Name(syn::UseName { ident, .. })
-            | syn::UseTree::Rename(syn::UseRename { ident, .. }) => {
-                prefix.push(ident.to_string());
-                self.add(prefix, ident.span().start().line);
-                prefix.pop();
-            }
-            syn::UseTree::Glob(glob) => self.add(prefix, glob.star_token.spans[0].start().line),
-        }
-    }
-}
-
-impl<'ast> Visit<'ast> for Uses<'_> {
-    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.add_tree(&item.tree, &mut Vec::new());
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        if path.segments.len() > 1 {
-            let segments: Vec<String> =
-                path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-            self.add(&segments, path.segments[0].ident.span().start().line);
-        }
-        visit::visit_path(self, path);
-    }
-
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if is_for_tests(&item.attrs) {
-            return;
-        }
-        let outer = self.module.clone();
-        self.module = format!("{outer}::{}", item.ident);
-        visit::visit_item_mod(self, item);
-        self.module = outer;
-    }
 }
 
 #[cfg(test)]

@@ -34,3 +34,14 @@ impl Source {
         self.path.iter().any(is_test)
     }
 }
+
+/// Whether an item is only there for tests.
+pub(super) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::List(list) => {
+            list.path.is_ident("cfg") && list.tokens.to_string().split(' ').any(|word| word == "test")
+        }
+        syn::Meta::Path(path) => path.is_ident("test"),
+        syn::Meta::NameValue(_) => false,
+    })
+}

@@ -198,7 +198,7 @@ impl<'ast> Visit<'ast> for Walk<'_> {
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if super::layers::is_for_tests(&item.attrs) {
+        if super::source::is_for_tests(&item.attrs) {
             self.tests.push(item.span().start().line..=item.span().end().line);
         } else {
             visit::visit_item_mod(self, item);

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use syn::visit::{self, Visit};
 
-use super::layers::is_for_tests;
+use super::source::is_for_tests;
 use super::{Finding, Source};
 
 /// The page with the table, from the workspace's root.
