@@ -2,15 +2,17 @@
 //!
 //! Cost: a walk over the piece. It shows code as it is written, and computes nothing.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use syn::spanned::Spanned;
 
 use crate::tidy::Source;
 
-/// The file at this path, from the workspace's root.
-pub(super) fn file<'a>(sources: &'a [Source], path: &str) -> Option<&'a Source> {
-    sources.iter().find(|source| source.path == Path::new(path))
+/// The file at this path below `crates`, which a page or a chapter of it names.
+pub(super) fn file<'a>(sources: &'a [Source], path: &str) -> &'a Source {
+    let found = sources.iter().find(|source| source.path == Path::new("crates").join(path));
+    found.unwrap_or_else(|| panic!("{path} is no file"))
 }
 
 /// The text of a piece of code, on one line.
@@ -79,8 +81,27 @@ pub(super) fn constant<'a>(source: &'a Source, name: &str) -> Option<&'a syn::It
 
 /// The elements of a constant that is a literal array, by its file below `crates` and its name.
 pub(super) fn list<'a>(sources: &'a [Source], path: &str, name: &str) -> Vec<&'a syn::Expr> {
-    let source = file(sources, &format!("crates/{path}"));
-    source.and_then(|source| constant(source, name)).map(|found| elements(&found.expr)).unwrap_or_default()
+    constant(file(sources, path), name).map(|found| elements(&found.expr)).unwrap_or_default()
+}
+
+/// The variants of an enum in a file.
+pub(super) fn variants<'s>(source: &'s Source, name: &str) -> Vec<&'s syn::Variant> {
+    let found = source.syntax.items.iter().find_map(|item| match item {
+        syn::Item::Enum(item) if item.ident == name => Some(item),
+        _ => None,
+    });
+    found.into_iter().flat_map(|item| &item.variants).collect()
+}
+
+/// The doc of a variant of an enum in a file.
+pub(super) fn variant_doc(source: &Source, of: &str, name: &str) -> Option<String> {
+    let variant = variants(source, of).into_iter().find(|variant| variant.ident == name)?;
+    Some(doc_of(&variant.attrs))
+}
+
+/// Words as code, with commas between.
+pub(super) fn quoted(words: impl IntoIterator<Item = impl Display>) -> String {
+    words.into_iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The field of this name of a literal struct.

@@ -8,7 +8,7 @@
 //!
 //! Cost: one pass over each of these files.
 
-use super::code::{doc_of, file, first_sentence, list, string_of, text_of};
+use super::code::{doc_of, file, first_sentence, list, string_of, text_of, variant_doc, variants};
 use crate::tidy::Source;
 
 /// A row of a page, without the end of a sentence.
@@ -19,7 +19,7 @@ fn row(code: &str, says: &str) -> String {
 
 /// The variants of an enum, as serde names them.
 pub(super) fn states(sources: &[Source], path: &str, name: &str) -> String {
-    let Some(source) = file(sources, &format!("crates/{path}")) else { return String::new() };
+    let source = file(sources, path);
     let rows = variants(source, name).into_iter().map(|variant| {
         let renamed = variant
             .attrs
@@ -31,27 +31,16 @@ pub(super) fn states(sources: &[Source], path: &str, name: &str) -> String {
     rows.collect()
 }
 
-/// The variants of an enum in a file.
-pub(super) fn variants<'s>(source: &'s Source, name: &str) -> Vec<&'s syn::Variant> {
-    let found = source.syntax.items.iter().find_map(|item| match item {
-        syn::Item::Enum(item) if item.ident == name => Some(item),
-        _ => None,
-    });
-    found.into_iter().flat_map(|item| &item.variants).collect()
-}
-
 /// The arms of the function `code` in a file, each with the text of the variant that its pattern names last.
 pub(super) fn arms(sources: &[Source], path: &str) -> String {
-    let Some(source) = file(sources, &format!("crates/{path}")) else { return String::new() };
-    let Some((_, body)) = source.text.split_once("fn code(&self)") else { return String::new() };
+    let Some((_, body)) = file(sources, path).text.split_once("fn code(&self)") else { return String::new() };
     let body = body.split("\n    }\n").next().unwrap_or_default();
     let rows = body.lines().filter_map(|line| line.trim().strip_suffix("\",")?.split_once(" => \""));
     let doc = |pattern: &str| {
         let names = pattern.split(|found: char| !found.is_alphanumeric() && found != ':');
         let named = names.filter_map(|name| name.split_once("::")).next_back()?;
-        let of = sources.iter().filter(|source| source.path.starts_with("crates/mainspring-job/src"));
-        let variant = of.flat_map(|source| variants(source, named.0)).find(|one| one.ident == named.1)?;
-        Some(doc_of(&variant.attrs))
+        let mut of = sources.iter().filter(|source| source.path.starts_with("crates/mainspring-job/src"));
+        of.find_map(|source| variant_doc(source, named.0, named.1))
     };
     rows.map(|(pattern, code)| row(code, &doc(pattern).unwrap_or_default())).collect()
 }

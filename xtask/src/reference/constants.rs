@@ -29,11 +29,11 @@ pub(super) fn fill(sources: &[Source], text: &str) -> String {
 /// The value of a constant, by its file and its name, for people.
 fn value(sources: &[Source], name: &str) -> String {
     let (path, constant_name) = name.split_once(' ').unwrap_or_default();
-    let source = file(sources, &format!("crates/{path}"));
-    let found = source.and_then(|source| Some((source, &*constant(source, constant_name)?.expr)));
-    let shown = found.and_then(|(source, item)| {
-        let text = string_of(item).map(|text| text.trim_end().to_owned());
-        text.or_else(|| duration(source, item)).or_else(|| Some(amount(number(source, item)?, constant_name)))
+    let source = file(sources, path);
+    let shown = constant(source, constant_name).and_then(|found| {
+        let text = string_of(&found.expr).map(|text| text.trim_end().to_owned());
+        text.or_else(|| duration(source, &found.expr))
+            .or_else(|| Some(amount(number(source, &found.expr)?, constant_name)))
     });
     assert!(shown.is_some(), "{name} is no constant that has a value");
     shown.unwrap_or_default()

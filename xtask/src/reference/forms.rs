@@ -5,40 +5,34 @@
 //!
 //! Cost: one pass over the variants.
 
-use super::code::{constant, doc_of, elements, file, list, string_of, text_of};
+use super::code::{constant, elements, file, list, quoted, string_of, text_of, variant_doc};
 use crate::tidy::Source;
 
 /// Where the forms of values are.
-const FORMS: &str = "crates/mainspring-action/src/key.rs";
+const FORMS: &str = "mainspring-action/src/key.rs";
 
 /// Where the limits are that forms name.
-const NAMES: &str = "crates/mainspring-action/src/names.rs";
+const NAMES: &str = "mainspring-action/src/names.rs";
 
 /// What a form says of the values that it takes, and its limits.
 pub(super) fn value(sources: &[Source], source: &Source, form: &syn::Expr) -> Option<String> {
     let syn::Expr::Call(call) = form else { return None };
     let variant = text_of(source, &call.func);
-    let forms = file(sources, FORMS)?.syntax.items.iter().find_map(|item| match item {
-        syn::Item::Enum(found) if found.ident == "Form" => Some(found),
-        _ => None,
-    })?;
-    let doc = doc_of(&forms.variants.iter().find(|found| found.ident == variant)?.attrs);
+    let doc = variant_doc(file(sources, FORMS), "Form", &variant)?;
     let mut value = doc.trim_end_matches('.').to_owned();
     value[..1].make_ascii_lowercase();
     for limit in call.args.iter().skip(1) {
         value = format!("{value}: {}", words(sources, &text_of(source, limit)));
     }
-    let limits =
-        list(sources, "mainspring-action/src/names.rs", "LIMIT_NAMES").into_iter().filter_map(string_of);
-    let limits: Vec<String> = limits.map(|name| format!("`{name}`")).collect();
-    Some(value.replace("`LIMIT_NAMES`", &limits.join(", ")))
+    let limits = quoted(list(sources, NAMES, "LIMIT_NAMES").into_iter().filter_map(string_of));
+    Some(value.replace("`LIMIT_NAMES`", &limits))
 }
 
 /// A limit in words: `-20..=19`, the value of a constant, or the words of a type.
 fn words(sources: &[Source], limit: &str) -> String {
-    let Some(names) = file(sources, NAMES) else { return limit.to_owned() };
+    let names = file(sources, NAMES);
     if let Some(name) = limit.strip_suffix("::WORDS") {
-        return words_of(names, name).join(", ");
+        return words_of(names, name);
     }
     let known = constant(names, limit).map(|constant| text_of(names, &constant.expr));
     let text = known.as_deref().unwrap_or(limit);
@@ -49,7 +43,7 @@ fn words(sources: &[Source], limit: &str) -> String {
 }
 
 /// The first of each pair of the constant `NAMES` of a type.
-fn words_of(names: &Source, of: &str) -> Vec<String> {
+fn words_of(names: &Source, of: &str) -> String {
     let implementations = names.syntax.items.iter().filter_map(|item| match item {
         syn::Item::Impl(found) if text_of(names, &found.self_ty) == of => Some(found),
         _ => None,
@@ -59,8 +53,8 @@ fn words_of(names: &Source, of: &str) -> Vec<String> {
         _ => None,
     });
     let word = |pair: &syn::Expr| match pair {
-        syn::Expr::Tuple(pair) => string_of(pair.elems.first()?).map(|word| format!("`{word}`")),
+        syn::Expr::Tuple(pair) => string_of(pair.elems.first()?),
         _ => None,
     };
-    pairs.flatten().filter_map(word).collect()
+    quoted(pairs.flatten().filter_map(word))
 }

@@ -5,7 +5,7 @@
 //!
 //! Cost: one pass over the tables.
 
-use super::code::{last_name, list, string_of};
+use super::code::{last_name, list, quoted, string_of};
 use crate::tidy::Source;
 
 /// The rows of a table, by its file and its name.
@@ -17,14 +17,10 @@ pub(super) fn rows(sources: &[Source], path: &str, name: &str) -> String {
 fn row(element: &syn::Expr) -> Option<String> {
     let syn::Expr::Call(call) = element else { return None };
     let cell = |index: usize| call.args.get(index).and_then(string_of).unwrap_or_default();
-    let code = |words: &str, between: &str| {
-        let words = words.split(between).map(|word| format!("`{word}`"));
-        words.collect::<Vec<_>>().join(", ")
-    };
     // A key of a job file is one word; all else is a sentence.
     let here = |text: &str| {
         let is_key = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || "_.NAME".contains(c));
-        if text.split(", ").all(is_key) { code(text, ", ") } else { text.to_owned() }
+        if text.split(", ").all(is_key) { quoted(text.split(", ")) } else { text.to_owned() }
     };
     let fate = last_name(&call.func);
     assert!(["is", "near", "lost", "unneeded"].contains(&fate.as_str()), "{fate} is what becomes of a key");
@@ -34,5 +30,5 @@ fn row(element: &syn::Expr) -> Option<String> {
         "unneeded" => ("not needed".to_owned(), cell(1)),
         _ => return None,
     };
-    Some(format!("| {} | {here} | {} |\n", code(&cell(0), " "), says.replace('|', "\\|")))
+    Some(format!("| {} | {here} | {} |\n", quoted(cell(0).split(' ')), says.replace('|', "\\|")))
 }

@@ -67,7 +67,7 @@ pub(super) fn rows(sources: &[Source], of: &[&str], order: &[String]) -> String 
 
 /// The rows of a list in the code: a constant, or a variable of a function.
 fn list(sources: &[Source], path: &str, name: &str) -> Vec<Row> {
-    let Some(source) = file(sources, &format!("crates/{path}")) else { return Vec::new() };
+    let source = file(sources, path);
     let elements = code::list(sources, path, name);
     if !elements.is_empty() {
         let rows: Vec<Row> = elements.iter().filter_map(|element| row(sources, source, element)).collect();

@@ -4,7 +4,7 @@
 //!
 //! Cost: one pass over each table.
 
-use super::code::{constant, elements, field, file, list, string_of, text_of};
+use super::code::{constant, elements, field, file, list, quoted, string_of, text_of};
 use crate::tidy::Source;
 
 /// A row of the code.
@@ -20,7 +20,7 @@ impl StructRow<'_> {
 
     fn texts(&self, name: &str) -> String {
         let texts = field(self.of, name).map(elements).unwrap_or_default();
-        texts.into_iter().filter_map(string_of).map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ")
+        quoted(texts.into_iter().filter_map(string_of))
     }
 
     /// The value of the constant that stands there.
@@ -55,7 +55,7 @@ impl StructRow<'_> {
 
 fn rows<'a>(sources: &'a [Source], path: &str, name: &str) -> Vec<StructRow<'a>> {
     let path = format!("mainspring-action/src/{path}");
-    let Some(source) = file(sources, &format!("crates/{path}")) else { return Vec::new() };
+    let source = file(sources, &path);
     let row = |element: &'a syn::Expr| match element {
         syn::Expr::Struct(of) => Some(StructRow { source, of }),
         _ => None,

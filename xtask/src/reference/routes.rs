@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::code::{elements, last_name, list, string_of};
+use super::code::{elements, last_name, list, quoted, string_of};
 use super::types::description;
 use crate::tidy::Source;
 
@@ -18,7 +18,7 @@ struct Route {
     access: String,
     path: String,
     says: String,
-    query: Vec<String>,
+    query: String,
 }
 
 /// The rows of the page.
@@ -33,7 +33,7 @@ pub(super) fn rows(root: &Path, sources: &[Source]) -> String {
         assert!(["GET", "PUT", "POST", "DELETE"].contains(&method.as_str()), "{method} is a method");
         assert!(path.starts_with('/'), "{path} is a path");
         assert!(!says.is_empty(), "{path}: it is said what it is");
-        let _ = writeln!(text, "| {method} | `{path}` | {access} | {says} | {} | {body} |", query.join(", "));
+        let _ = writeln!(text, "| {method} | `{path}` | {access} | {says} | {query} | {body} |");
     }
     text
 }
@@ -56,8 +56,6 @@ fn fields(shape: &Value) -> String {
     let names = shape["properties"].as_object().into_iter().flat_map(|names| names.keys());
     let (first, others): (Vec<&str>, Vec<&str>) =
         names.map(String::as_str).partition(|name| required.contains(name));
-    let quoted =
-        |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let shown = [quoted(first), quoted(others)];
     shown.iter().filter(|names| !names.is_empty()).cloned().collect::<Vec<_>>().join("; ")
 }
@@ -68,8 +66,7 @@ fn read(expression: &syn::Expr, route: &mut Route) {
         syn::Expr::MethodCall(call) => {
             if call.method == "with_query" {
                 let names = call.args.first().map(elements).unwrap_or_default();
-                route.query =
-                    names.into_iter().filter_map(string_of).map(|name| format!("`{name}`")).collect();
+                route.query = quoted(names.into_iter().filter_map(string_of));
             }
             read(&call.receiver, route);
         }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use super::code::{constant, doc_of, elements, file, first_sentence, list, string_of, text_of};
+use super::code::{constant, doc_of, elements, file, first_sentence, list, string_of, text_of, variant_doc};
 use crate::tidy::Source;
 
 /// Each constant with `MAX` in its name, by crate.
@@ -54,13 +54,13 @@ pub(super) fn rows_of_text(root: &Path, path: &str) -> String {
 pub(super) fn log(sources: &[Source]) -> String {
     const FIELDS: &str = "mainspring-server/src/log/fields.rs";
     let mut text = String::new();
-    let Some(source) = file(sources, &format!("crates/{FIELDS}")) else { return text };
+    let source = file(sources, FIELDS);
     for row in list(sources, FIELDS, "FIELDS") {
         let syn::Expr::Call(row) = row else { continue };
         let args: Vec<&syn::Expr> = row.args.iter().collect();
         let [syn::Expr::Tuple(names), form, syn::Expr::Array(kinds), says, _] = args[..] else { continue };
         let name = |index: usize| names.elems.get(index).and_then(string_of).unwrap_or_default();
-        let form = variant_doc(source, "Form", form);
+        let form = form_of(source, form);
         let [always, others] = [0, 1].map(|index| kinds.elems.get(index).map(|of| kinds_of(source, of)));
         let others = others.filter(|others| !others.is_empty()).map(|others| format!("({others})"));
         let lines: Vec<String> = always.filter(|of| !of.is_empty()).into_iter().chain(others).collect();
@@ -72,15 +72,11 @@ pub(super) fn log(sources: &[Source]) -> String {
     text
 }
 
-/// The doc of the variant of an enum that an expression makes.
-fn variant_doc(source: &Source, of: &str, expression: &syn::Expr) -> String {
+/// The doc of the variant of `Form` that an expression makes.
+fn form_of(source: &Source, expression: &syn::Expr) -> String {
     let text = text_of(source, expression);
-    let name = text.split('(').next().unwrap_or_default().trim_start_matches(&format!("{of}::")).to_owned();
-    let doc = super::codes::variants(source, of)
-        .into_iter()
-        .find(|variant| variant.ident == name)
-        .map(|variant| doc_of(&variant.attrs));
-    doc.unwrap_or_default().trim_end_matches('.').to_owned()
+    let name = text.split('(').next().unwrap_or_default().trim_start_matches("Form::");
+    variant_doc(source, "Form", name).unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
 /// Kinds of lines in words: those of an array, or of a constant that names one.
@@ -92,8 +88,6 @@ fn kinds_of(source: &Source, of: &syn::Expr) -> String {
 
 /// The table in the header of a file.
 pub(super) fn header(sources: &[Source], path: &str) -> String {
-    let source = file(sources, &format!("crates/{path}"));
-    let lines = source.into_iter().flat_map(|source| source.text.lines());
-    let rows = lines.filter_map(|line| line.strip_prefix("//! |"));
+    let rows = file(sources, path).text.lines().filter_map(|line| line.strip_prefix("//! |"));
     rows.map(|row| format!("|{}\n", row.replace("[`Exit::", "`").replace("`]", "`"))).collect()
 }
