@@ -138,6 +138,13 @@ pub enum Failure {
     Wrong(String),
 }
 
+impl Failure {
+    /// A timer that was to be moved is not pending.
+    pub fn lost() -> Failure {
+        Failure::Wrong("a live timer was gone".to_owned())
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -21,7 +21,6 @@ pub fn subject() -> Subject {
 pub struct Tree {
     map: BTreeMap<(u64, u64), u64>,
     next_number: u64,
-    now: u64,
 }
 
 impl QueueSubject for Tree {
@@ -43,14 +42,12 @@ impl QueueSubject for Tree {
 
     #[inline(always)]
     fn reset(&mut self, key: (u64, u64), deadline: u64) -> Result<(u64, u64), Failure> {
-        let payload =
-            self.map.remove(&key).ok_or_else(|| Failure::Wrong("a live timer was gone".to_owned()))?;
+        let payload = self.map.remove(&key).ok_or_else(Failure::lost)?;
         self.schedule(deadline, payload)
     }
 
     #[inline]
     fn advance(&mut self, now: u64, due: &mut Due) {
-        self.now = now;
         while let Some(entry) = self.map.first_entry() {
             if entry.key().0 > now {
                 break;
@@ -60,7 +57,7 @@ impl QueueSubject for Tree {
     }
 
     fn step(&mut self, due: &mut Due) -> Option<Step> {
-        let now = self.map.first_key_value()?.0.0.max(self.now);
+        let now = self.map.first_key_value()?.0.0;
         self.advance(now, due);
         Some(Step { now, wakeup_count: 1 })
     }

@@ -106,7 +106,7 @@ impl QueueSubject for HashWheel {
 
     fn reset(&mut self, key: u64, deadline: u64) -> Result<u64, Failure> {
         if !self.cancel(key) {
-            return Err(Failure::Wrong("a live timer was gone".to_owned()));
+            return Err(Failure::lost());
         }
         // Its cancel does not give the payload back. Ids are given in turn, and the payloads of W2 are their
         // numbers, so that nothing else need be looked up: a program would have to keep it, at its own cost.

@@ -30,13 +30,12 @@ pub fn subject() -> Subject {
 pub struct HeapLazy {
     heap: BinaryHeap<Reverse<(u64, Key)>>,
     slab: Slab,
-    now: u64,
 }
 
 impl HeapLazy {
     #[inline]
     fn sweep_if_mostly_dead(&mut self) {
-        let live_count = self.slab.len() as usize;
+        let live_count = self.slab.live_count() as usize;
         // Below a page of entries a sweep is not worth its call.
         if self.heap.len() > 2 * live_count + 256 {
             let slab = &self.slab;
@@ -76,7 +75,7 @@ impl QueueSubject for HeapLazy {
 
     #[inline(always)]
     fn reset(&mut self, key: Key, deadline: u64) -> Result<Key, Failure> {
-        let key = self.slab.rename(key).ok_or_else(|| Failure::Wrong("a live timer was gone".to_owned()))?;
+        let key = self.slab.rename(key).ok_or_else(Failure::lost)?;
         self.heap.push(Reverse((deadline, key)));
         self.sweep_if_mostly_dead();
         Ok(key)
@@ -84,7 +83,6 @@ impl QueueSubject for HeapLazy {
 
     #[inline]
     fn advance(&mut self, now: u64, due: &mut Due) {
-        self.now = now;
         while let Some(Reverse((deadline, key))) = self.heap.peek().copied() {
             if deadline > now {
                 break;
@@ -97,12 +95,12 @@ impl QueueSubject for HeapLazy {
     }
 
     fn step(&mut self, due: &mut Due) -> Option<Step> {
-        let now = self.earliest()?.max(self.now);
+        let now = self.earliest()?;
         self.advance(now, due);
         Some(Step { now, wakeup_count: 1 })
     }
 
     fn pending_count(&self) -> u64 {
-        self.slab.len()
+        self.slab.live_count()
     }
 }

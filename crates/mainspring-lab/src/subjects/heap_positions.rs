@@ -11,6 +11,7 @@
 //!
 //! It does not keep equals in order.
 
+use super::slab::{Key, Slab};
 use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
 use crate::subject::{Kind, Subject};
@@ -25,46 +26,21 @@ pub fn subject() -> Subject {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     deadline: u64,
-    record: u32,
+    key: Key,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Record {
-    payload: u64,
-    /// Where its entry is in the heap; in a free record the next free one.
-    position: u32,
-    generation: u32,
-}
-
-/// The name of a timer.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    record: u32,
-    generation: u32,
-}
-
-const NONE: u32 = u32::MAX;
-
-/// The heap and its records.
-#[derive(Debug)]
+/// The heap and its records, each of which has its position in the heap as its place.
+#[derive(Debug, Default)]
 pub struct HeapPositions {
     heap: Vec<Entry>,
-    records: Vec<Record>,
-    first_free: u32,
-    now: u64,
-}
-
-impl Default for HeapPositions {
-    fn default() -> HeapPositions {
-        HeapPositions { heap: Vec::new(), records: Vec::new(), first_free: NONE, now: 0 }
-    }
+    slab: Slab,
 }
 
 impl HeapPositions {
     #[inline]
     fn put(&mut self, position: usize, entry: Entry) {
         self.heap[position] = entry;
-        self.records[entry.record as usize].position = position as u32;
+        self.slab.set_place(entry.key, position as u32);
     }
 
     fn sift_up(&mut self, mut position: usize, entry: Entry) {
@@ -106,30 +82,19 @@ impl HeapPositions {
     }
 
     fn remove_at(&mut self, position: usize) -> u64 {
-        let record = self.heap[position].record;
-        debug_assert_eq!(
-            self.records[record as usize].position as usize, position,
-            "a record knows its place"
-        );
+        let key = self.heap[position].key;
+        debug_assert_eq!(self.position(key), Some(position), "a record knows its place");
         let last = self.heap.pop().expect("the heap holds the entry that is removed");
         if position < self.heap.len() {
             self.sift(position, last);
         }
-        let freed = &mut self.records[record as usize];
-        freed.generation = freed.generation.wrapping_add(1);
-        freed.position = self.first_free;
-        self.first_free = record;
-        freed.payload
+        self.slab.remove(key).expect("what is in the heap has a record")
     }
 
     fn position(&self, key: Key) -> Option<usize> {
-        let record = self.records.get(key.record as usize)?;
-        let position = (record.generation == key.generation).then_some(record.position as usize);
-        debug_assert!(
-            position.is_none_or(|at| self.heap[at].record == key.record),
-            "an entry knows its record"
-        );
-        position
+        let position = self.slab.place(key)? as usize;
+        debug_assert_eq!(self.heap[position].key, key, "an entry knows its record");
+        Some(position)
     }
 }
 
@@ -137,20 +102,11 @@ impl QueueSubject for HeapPositions {
     type Key = Key;
 
     fn schedule(&mut self, deadline: u64, payload: u64) -> Result<Key, Failure> {
-        let record = if self.first_free == NONE {
-            self.records.push(Record { payload, position: 0, generation: 0 });
-            self.records.len() as u32 - 1
-        } else {
-            let record = self.first_free;
-            let reused = &mut self.records[record as usize];
-            self.first_free = reused.position;
-            reused.payload = payload;
-            record
-        };
-        let entry = Entry { deadline, record };
+        let key = self.slab.insert(payload);
+        let entry = Entry { deadline, key };
         self.heap.push(entry);
         self.sift_up(self.heap.len() - 1, entry);
-        Ok(Key { record, generation: self.records[record as usize].generation })
+        Ok(key)
     }
 
     fn cancel(&mut self, key: Key) -> bool {
@@ -158,21 +114,19 @@ impl QueueSubject for HeapPositions {
     }
 
     fn reset(&mut self, key: Key, deadline: u64) -> Result<Key, Failure> {
-        let position =
-            self.position(key).ok_or_else(|| Failure::Wrong("a live timer was gone".to_owned()))?;
-        self.sift(position, Entry { deadline, record: key.record });
+        let position = self.position(key).ok_or_else(Failure::lost)?;
+        self.sift(position, Entry { deadline, key });
         Ok(key)
     }
 
     fn advance(&mut self, now: u64, due: &mut Due) {
-        self.now = now;
         while self.heap.first().is_some_and(|entry| entry.deadline <= now) {
             due.fire(self.remove_at(0));
         }
     }
 
     fn step(&mut self, due: &mut Due) -> Option<Step> {
-        let now = self.heap.first()?.deadline.max(self.now);
+        let now = self.heap.first()?.deadline;
         self.advance(now, due);
         Some(Step { now, wakeup_count: 1 })
     }

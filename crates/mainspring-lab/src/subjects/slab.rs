@@ -1,8 +1,10 @@
 //! Records of payloads by index and generation, for structures of std that have no ids of their own.
 //!
 //! ```text
-//!   key (index, generation) -> records[index] { generation, payload }     free: a stack of indices
+//!   key (index, generation) -> records[index] { generation, place, payload }     free: a stack of indices
 //! ```
+//!
+//! The place is a number that the structure keeps with the record, such as where the timer is in a heap.
 //!
 //! Cost: 16 bytes a record, O(1).
 //!
@@ -21,8 +23,8 @@ pub struct Key {
 struct Record {
     payload: u64,
     generation: u32,
-    /// The next free record's index, in a free one.
-    next_free: u32,
+    /// The owner's number; in a free record the index of the next free one.
+    place: u32,
 }
 
 const NONE: u32 = u32::MAX;
@@ -36,19 +38,9 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// Makes an empty one.
-    pub const fn new() -> Slab {
-        Slab { records: Vec::new(), first_free: NONE, live_count: 0 }
-    }
-
     /// How many records are live.
-    pub const fn len(&self) -> u64 {
+    pub const fn live_count(&self) -> u64 {
         self.live_count as u64
-    }
-
-    /// Whether none is.
-    pub const fn is_empty(&self) -> bool {
-        self.live_count == 0
     }
 
     /// Takes a payload.
@@ -58,18 +50,31 @@ impl Slab {
         let index = self.first_free;
         let Some(record) = self.records.get_mut(index as usize) else {
             let index = self.records.len() as u32;
-            self.records.push(Record { payload, generation: 0, next_free: NONE });
+            self.records.push(Record { payload, generation: 0, place: 0 });
             return Key { index, generation: 0 };
         };
-        self.first_free = record.next_free;
+        self.first_free = record.place;
         record.payload = payload;
         Key { index, generation: record.generation }
+    }
+
+    /// Writes the place of a live record.
+    #[inline]
+    pub fn set_place(&mut self, key: Key, place: u32) {
+        self.records[key.index as usize].place = place;
+    }
+
+    /// The place of a live record.
+    #[inline]
+    pub fn place(&self, key: Key) -> Option<u32> {
+        let record = self.records.get(key.index as usize)?;
+        (record.generation == key.generation).then_some(record.place)
     }
 
     /// Whether a key names a live record.
     #[inline]
     pub fn contains(&self, key: Key) -> bool {
-        self.records.get(key.index as usize).is_some_and(|record| record.generation == key.generation)
+        self.place(key).is_some()
     }
 
     /// Gives a payload back.
@@ -81,7 +86,7 @@ impl Slab {
             return None;
         }
         record.generation = record.generation.wrapping_add(1);
-        record.next_free = self.first_free;
+        record.place = self.first_free;
         self.first_free = key.index;
         self.live_count -= 1;
         Some(record.payload)
@@ -101,6 +106,6 @@ impl Slab {
 
 impl Default for Slab {
     fn default() -> Slab {
-        Slab::new()
+        Slab { records: Vec::new(), first_free: NONE, live_count: 0 }
     }
 }

@@ -58,8 +58,7 @@ impl QueueSubject for SlabWheel {
 
     #[inline(always)]
     fn reset(&mut self, key: Key, deadline: u64) -> Result<Key, Failure> {
-        let payload =
-            self.wheel.remove(key).ok_or_else(|| Failure::Wrong("a live timer was gone".to_owned()))?;
+        let payload = self.wheel.remove(key).ok_or_else(Failure::lost)?;
         self.schedule(deadline, payload)
     }
 
