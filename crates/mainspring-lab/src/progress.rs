@@ -23,14 +23,16 @@ pub struct Progress {
     last_line: Stopwatch,
 }
 
-impl Progress {
+impl Default for Progress {
     /// Makes one for this process's standard error.
-    pub fn new() -> Progress {
+    fn default() -> Progress {
         let bar = stderr().is_terminal().then(|| ProgressBar::new(0));
         let (estimate, last_line) = (Estimate::default(), Stopwatch::start());
         Progress { bar, done_count: 0, total_count: 0, estimate, last_line }
     }
+}
 
+impl Progress {
     /// Adds measurements to come.
     pub fn plan(&mut self, subject: &str, case: Case, round_count: u32) {
         self.total_count += round_count;
@@ -106,12 +108,6 @@ impl Progress {
     }
 }
 
-impl Default for Progress {
-    fn default() -> Progress {
-        Progress::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,8 +115,7 @@ mod tests {
 
     #[test]
     fn the_bar_has_a_legal_template_and_all_that_is_planned_ends() {
-        let mut progress = Progress::new();
-        progress.bar = Some(ProgressBar::hidden());
+        let mut progress = Progress { bar: Some(ProgressBar::hidden()), ..Progress::default() };
         let case = Case { workload: Workload::W1, size: 1_000, thread_count: 1, seed: 0 };
         progress.plan("able", case, 2);
         progress.plan("unable", case, 3);

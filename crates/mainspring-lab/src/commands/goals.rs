@@ -27,7 +27,7 @@ pub fn goals(arguments: &GoalsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let machine = Machine::here();
     let results = match &arguments.from {
         Some(folder) => Results::load(folder)?,
-        None => plan::run(&plan_of(&goals, arguments.rounds), &mut Progress::new(), measure_apart),
+        None => plan::run(&plan_of(&goals, arguments.rounds), &mut Progress::default(), measure_apart),
     };
     if let Some(folder) = &arguments.out {
         results.save(folder)?;

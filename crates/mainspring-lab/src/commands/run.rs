@@ -84,7 +84,7 @@ pub fn quick(arguments: &QuickArgs) -> Result<ExitCode, Box<dyn Error>> {
 
 fn measure(plan: &Plan, folder: &Path) -> Result<ExitCode, Box<dyn Error>> {
     let machine = Machine::here();
-    let results = plan::run(plan, &mut Progress::new(), measure_apart);
+    let results = plan::run(plan, &mut Progress::default(), measure_apart);
     results.save(folder)?;
     machine.save(folder)?;
     println!("{}\n", machine.sentence());

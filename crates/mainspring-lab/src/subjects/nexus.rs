@@ -31,7 +31,7 @@ pub fn subject() -> Subject {
 }
 
 /// The wheel, and where its time starts.
-pub struct Nexus {
+struct Nexus {
     wheel: Wheel<u64>,
     start: Instant,
     fired: Vec<u64>,
@@ -40,7 +40,7 @@ pub struct Nexus {
 
 impl Nexus {
     /// Makes an empty one at tick 0.
-    pub fn new() -> Nexus {
+    fn new() -> Nexus {
         let start = stopwatch::instant();
         Nexus { wheel: Wheel::unbounded(CHUNK_CAPACITY, start), start, fired: Vec::new(), now: 0 }
     }
@@ -48,12 +48,6 @@ impl Nexus {
     #[inline]
     fn at(&self, tick: u64) -> Instant {
         self.start + Duration::from_millis(tick) + INSIDE_TICK
-    }
-}
-
-impl Default for Nexus {
-    fn default() -> Nexus {
-        Nexus::new()
     }
 }
 

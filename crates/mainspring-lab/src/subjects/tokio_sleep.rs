@@ -43,9 +43,9 @@ pub struct PausedRuntime {
     park_count: Arc<AtomicU64>,
 }
 
-impl PausedRuntime {
+impl Default for PausedRuntime {
     /// Starts one, at tick 0. It lives as long as the process, which measures one case.
-    pub fn new() -> PausedRuntime {
+    fn default() -> PausedRuntime {
         let park_count = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&park_count);
         let runtime = Builder::new_current_thread()
@@ -61,7 +61,9 @@ impl PausedRuntime {
         let start = Instant::now();
         PausedRuntime { runtime, _entered: entered, start, now: 0, park_count }
     }
+}
 
+impl PausedRuntime {
     /// The instant of a tick.
     #[inline]
     pub fn at(&self, tick: u64) -> Instant {
@@ -83,12 +85,6 @@ impl PausedRuntime {
         let wakeup_count = self.park_count.load(Ordering::Relaxed) - parked_before;
         self.now = Instant::now().duration_since(self.start).as_millis() as u64;
         (output, Step { now: self.now, wakeup_count })
-    }
-}
-
-impl Default for PausedRuntime {
-    fn default() -> PausedRuntime {
-        PausedRuntime::new()
     }
 }
 
@@ -116,10 +112,10 @@ impl Wake for Counter {
 }
 
 /// A sleep and its payload.
-pub type Key = (Pin<Box<Sleep>>, u64);
+type Key = (Pin<Box<Sleep>>, u64);
 
 /// The runtime, and how many sleeps it woke.
-pub struct TokioSleep {
+struct TokioSleep {
     runtime: PausedRuntime,
     counter: Arc<Counter>,
     waker: Waker,
@@ -129,10 +125,10 @@ pub struct TokioSleep {
 
 impl TokioSleep {
     /// Makes one without sleeps.
-    pub fn new() -> TokioSleep {
+    fn new() -> TokioSleep {
         let counter = Arc::new(Counter::default());
         let waker = Waker::from(Arc::clone(&counter));
-        TokioSleep { runtime: PausedRuntime::new(), counter, waker, live_count: 0, fired_count: 0 }
+        TokioSleep { runtime: PausedRuntime::default(), counter, waker, live_count: 0, fired_count: 0 }
     }
 
     fn collect(&mut self, due: &mut Due) {
@@ -141,12 +137,6 @@ impl TokioSleep {
         due.fire_silently(fired_count - self.fired_count);
         self.live_count -= fired_count - self.fired_count;
         self.fired_count = fired_count;
-    }
-}
-
-impl Default for TokioSleep {
-    fn default() -> TokioSleep {
-        TokioSleep::new()
     }
 }
 
