@@ -139,6 +139,9 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The word with which a wrong answer begins in results.
+    pub const WRONG: &str = "the check failed: ";
+
     /// A timer that was to be moved is not pending.
     pub fn lost() -> Failure {
         Failure::Wrong("a live timer was gone".to_owned())
@@ -149,7 +152,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Unable(reason) => formatter.write_str(reason),
-            Failure::Wrong(reason) => write!(formatter, "the check failed: {reason}"),
+            Failure::Wrong(reason) => write!(formatter, "{}{reason}", Failure::WRONG),
         }
     }
 }

@@ -17,7 +17,7 @@
 
 use serde::Serialize;
 
-use crate::case::{Case, Workload};
+use crate::case::{Case, Failure, Workload};
 use crate::results::{Cell, Results};
 use crate::statistics::Summary;
 use crate::subject::{Kind, Subject};
@@ -109,16 +109,15 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Where its own figure stands.
-    fn cell(&self) -> Cell {
-        let Goal { workload, size, thread_count, metric, .. } = *self;
-        Cell { workload, size, thread_count, metric: metric.to_owned() }
+    /// The first round of what is done.
+    fn case(&self) -> Case {
+        let Goal { workload, size, thread_count, .. } = *self;
+        Case { workload, size, thread_count, seed: 0 }
     }
 
     /// What must be measured to judge it.
     pub fn needs(&self) -> Vec<(Case, String)> {
-        let case =
-            Case { workload: self.workload, size: self.size, thread_count: self.thread_count, seed: 0 };
+        let case = self.case();
         let mut needs = vec![(case, self.subject.to_owned())];
         match self.against {
             Against::Bound => (),
@@ -131,22 +130,24 @@ impl Goal {
 
     /// Judges it.
     pub fn judge(&self, results: &Results) -> Verdict {
-        let cell = self.cell();
-        let median = |name: &str, cell: &Cell| results.summary(name, cell).map(|summary| summary.median);
+        let summary =
+            |name: &str, case: Case| results.summary(name, &Cell { case, metric: self.metric.to_owned() });
+        let median = |name: &str, case| summary(name, case).map(|summary| summary.median);
+        let case = self.case();
         let own = |summary: Summary| match self.rounds {
             Rounds::Median => summary.median,
             Rounds::Worst => summary.max,
         };
-        let figure = results.summary(self.subject, &cell).map(own);
+        let figure = summary(self.subject, case).map(own);
         let (against, reference) = match self.against {
             Against::Bound => (None, None),
-            Against::Subject(name) | Against::Beyond(name) => (Some(name.to_owned()), median(name, &cell)),
+            Against::Subject(name) | Against::Beyond(name) => (Some(name.to_owned()), median(name, case)),
             Against::OneThread => {
-                let one = Cell { thread_count: 1, ..cell };
-                (Some("itself on one thread".to_owned()), median(self.subject, &one))
+                let one = Case { thread_count: 1, ..case };
+                (Some("itself on one thread".to_owned()), median(self.subject, one))
             }
             Against::BestLibrary => {
-                let found = libraries().into_iter().filter_map(|name| Some((median(&name, &cell)?, name)));
+                let found = libraries().into_iter().filter_map(|name| Some((median(&name, case)?, name)));
                 let best = found.min_by(|left, right| left.0.total_cmp(&right.0));
                 best.map_or((None, None), |(value, name)| (Some(name), Some(value)))
             }
@@ -171,8 +172,8 @@ impl Goal {
             .skipped
             .iter()
             .find(|skipped| skipped.case.workload == self.workload && is_rival(&skipped.subject));
-        match skipped {
-            Some(skipped) if !skipped.is_wrong => Outcome::NoRival(skipped.reason.clone()),
+        match skipped.map(|skipped| &skipped.failure) {
+            Some(Failure::Unable(reason)) => Outcome::NoRival(reason.clone()),
             _ => Outcome::NotMeasured,
         }
     }
@@ -330,8 +331,7 @@ mod tests {
         results.skipped.push(SkippedSubject {
             subject: "go-channel".to_owned(),
             case: CASE,
-            reason: "no `go` is installed".to_owned(),
-            is_wrong: false,
+            failure: Failure::Unable("no `go` is installed".to_owned()),
         });
         let verdict = goal.judge(&results);
         assert!(!verdict.is_missed());

@@ -80,23 +80,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Subjects at all cases that they can do, but where [`coverage`] leaves them out.
-    pub fn of(cases: Vec<Case>, subjects: &[Subject], round_count: u32) -> Plan {
-        Plan::unless(cases, subjects, round_count, |subject, case| {
-            unable(subject, case).or_else(|| coverage::left_out(subject, case))
-        })
-    }
-
-    /// The same, at any size.
-    pub fn of_named(cases: Vec<Case>, subjects: &[Subject], round_count: u32) -> Plan {
-        Plan::unless(cases, subjects, round_count, unable)
-    }
-
-    fn unless(
+    /// Subjects at all cases but where `reason` has one to skip them: [`unable`], or [`unable_or_left_out`].
+    pub fn of(
         cases: Vec<Case>,
         subjects: &[Subject],
         round_count: u32,
-        reason: impl Fn(&Subject, &Case) -> Option<String>,
+        reason: fn(&Subject, &Case) -> Option<String>,
     ) -> Plan {
         let mut plan = Plan { round_count, ..Plan::default() };
         for case in cases {
@@ -107,8 +96,7 @@ impl Plan {
                     Some(reason) => plan.skipped.push(SkippedSubject {
                         subject: subject.name.to_owned(),
                         case,
-                        reason,
-                        is_wrong: false,
+                        failure: Failure::Unable(reason),
                     }),
                 }
             }
@@ -128,8 +116,14 @@ impl Plan {
     }
 }
 
-fn unable(subject: &Subject, case: &Case) -> Option<String> {
+/// Why a subject cannot do a case, if it cannot.
+pub fn unable(subject: &Subject, case: &Case) -> Option<String> {
     subject.unable(case.workload).map(str::to_owned)
+}
+
+/// The same, or why [`coverage`] leaves it out.
+pub fn unable_or_left_out(subject: &Subject, case: &Case) -> Option<String> {
+    unable(subject, case).or_else(|| coverage::left_out(subject, case))
 }
 
 /// The cases of some workloads at some sizes; those with a fixed size once.
@@ -174,50 +168,31 @@ pub fn run(
             able.retain(|subject| {
                 progress.measuring(subject, &case);
                 let stopwatch = Stopwatch::start();
-                let is_able = take(&mut results, subject, &case, measure(subject, &case), progress);
-                if is_able {
-                    progress.done(subject, *planned, stopwatch.ns() / 1e9);
-                } else {
+                match measure(subject, &case) {
+                    Ok(figures) => {
+                        let record = |figure| Record { subject: (*subject).clone(), case, figure };
+                        results.records.extend(figures.into_iter().map(record));
+                        progress.done(subject, *planned, stopwatch.ns() / 1e9);
+                        true
+                    }
                     // What cannot do it will not be asked again.
-                    progress.give_up(subject, *planned);
+                    Err(failure) => {
+                        let skipped = SkippedSubject { subject: (*subject).clone(), case, failure };
+                        if skipped.is_wrong() {
+                            let Case { workload, size, .. } = case;
+                            progress
+                                .say(&format!("{subject} at {workload}, N = {size}: {}", skipped.failure));
+                        }
+                        results.skipped.push(skipped);
+                        progress.give_up(subject, *planned);
+                        false
+                    }
                 }
-                is_able
             });
         }
     }
     progress.end();
     results
-}
-
-/// Notes what came out; tells whether to ask the subject again.
-fn take(
-    results: &mut Results,
-    subject: &str,
-    case: &Case,
-    measured: Measurement,
-    progress: &Progress,
-) -> bool {
-    match measured {
-        Ok(figures) => {
-            let record = |figure| Record { subject: subject.to_owned(), case: *case, figure };
-            results.records.extend(figures.into_iter().map(record));
-            true
-        }
-        Err(failure) => {
-            let is_wrong = matches!(failure, Failure::Wrong(_));
-            if is_wrong {
-                progress.say(&format!("{subject} at {}, N = {}: {failure}", case.workload, case.size));
-            }
-            let reason = failure.to_string();
-            results.skipped.push(SkippedSubject {
-                subject: subject.to_owned(),
-                case: *case,
-                reason,
-                is_wrong,
-            });
-            false
-        }
-    }
 }
 
 #[cfg(test)]
@@ -230,7 +205,7 @@ mod tests {
         let subjects = ["wheel::Chunked", "SkipList", "engine-default"].map(|name| named(name).expect(name));
         let cases = cases(&[Workload::W8], &SCALING_SIZES);
         assert_eq!(cases.iter().map(|case| case.size).collect::<Vec<_>>(), SCALING_SIZES[2..]);
-        let plan = Plan::of(cases, &subjects, 3);
+        let plan = Plan::of(cases, &subjects, 3, unable_or_left_out);
         assert_eq!(plan.items[2].1, ["wheel::Chunked"]);
         assert_eq!(
             plan.items.iter().map(|(case, _)| plan.round_count_of(case)).collect::<Vec<_>>(),
@@ -239,7 +214,7 @@ mod tests {
         let of_skip_list: Vec<&SkippedSubject> =
             plan.skipped.iter().filter(|skipped| skipped.subject == "SkipList").collect();
         assert_eq!(of_skip_list.len(), 1);
-        assert!(of_skip_list[0].reason.contains("what it is at a million"), "{of_skip_list:?}");
+        assert!(of_skip_list[0].failure.to_string().contains("what it is at a million"), "{of_skip_list:?}");
         assert_eq!(plan.skipped.iter().filter(|skipped| skipped.subject == "engine-default").count(), 3);
     }
 }

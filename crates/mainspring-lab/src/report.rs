@@ -17,7 +17,7 @@ pub mod page;
 pub mod palette;
 pub mod plot;
 
-use crate::case::Workload;
+use crate::case::{Case, Workload};
 use crate::results::{Cell, Results};
 use crate::table::{self, Table};
 use crate::workload::lateness::QUANTILES;
@@ -32,7 +32,7 @@ pub fn bar_plots(table: &Table) -> Vec<Plot> {
     let is_whole = |(_, row): &(String, Vec<_>)| row.len() == table.metrics.len();
     debug_assert!(table.rows.iter().all(is_whole), "a row has a cell for each metric");
     for (column, metric) in table.metrics.iter().enumerate() {
-        let title = axis_title(table.workload, metric);
+        let title = axis_title(metric);
         let bar = |(subject, row): &(String, Vec<Option<_>>)| {
             Some(Bar { subject: subject.clone(), summary: row[column]? })
         };
@@ -55,10 +55,11 @@ pub fn size_plots(results: &Results, workload: Workload) -> Vec<Plot> {
     let mut plots = Vec::new();
     let cells = results.cells();
     for metric in results.metrics() {
-        let title = axis_title(workload, &metric);
+        let title = axis_title(&metric);
         let of_metric: Vec<&Cell> = cells
             .keys()
-            .filter(|cell| cell.workload == workload && cell.metric == metric && cell.thread_count == 1)
+            .filter(|cell| (cell.case.workload, cell.case.thread_count) == (workload, 1))
+            .filter(|cell| cell.metric == metric)
             .collect();
         if of_metric.len() < 2 || title.is_empty() {
             continue;
@@ -66,7 +67,7 @@ pub fn size_plots(results: &Results, workload: Workload) -> Vec<Plot> {
         let curve = |subject: String| {
             let point = |cell: &&Cell| {
                 let summary = results.summary(&subject, cell)?;
-                Some(Point { x: cell.size as f64, y: summary.median })
+                Some(Point { x: cell.case.size as f64, y: summary.median })
             };
             Curve { points: of_metric.iter().filter_map(point).collect(), subject: subject.clone() }
         };
@@ -80,10 +81,10 @@ pub fn size_plots(results: &Results, workload: Workload) -> Vec<Plot> {
 
 /// Lateness as a distribution: quantiles of W6.
 pub fn lateness_plot(results: &Results) -> Option<Plot> {
-    let size = Workload::W6.fixed_size()?;
+    let case = Case { workload: Workload::W6, size: Workload::W6.fixed_size()?, thread_count: 1, seed: 0 };
     let curve = |subject: String| {
         let points = QUANTILES.iter().enumerate().filter_map(|(place, (_, metric))| {
-            let cell = Cell { workload: Workload::W6, size, thread_count: 1, metric: (*metric).to_owned() };
+            let cell = Cell { case, metric: (*metric).to_owned() };
             Some(Point { x: place as f64, y: results.summary(&subject, &cell)?.median })
         });
         Curve { points: points.collect(), subject: subject.clone() }
@@ -98,7 +99,7 @@ pub fn lateness_plot(results: &Results) -> Option<Plot> {
 
 /// All plots of a workload, with the tables that they are of, without presets.
 pub fn section(results: &Results, workload: Workload) -> (Vec<Plot>, Vec<Table>) {
-    let tables = table::tables(results).into_iter().filter(|table| table.workload == workload);
+    let tables = table::tables(results).into_iter().filter(|table| table.case.workload == workload);
     let tables: Vec<Table> = tables.filter_map(|table| table.without(beside::is_preset)).collect();
     let mut plots: Vec<Plot> = Vec::new();
     if workload == Workload::W6 {
@@ -109,7 +110,7 @@ pub fn section(results: &Results, workload: Workload) -> (Vec<Plot>, Vec<Table>)
         plots.extend(size_plots(results, workload));
     }
     // Of several sizes the largest has bars; the curves show the others. Of threads each has.
-    let size_max = tables.iter().map(|table| table.size).max().unwrap_or_default();
-    plots.extend(tables.iter().filter(|table| table.size == size_max).flat_map(bar_plots));
+    let size_max = tables.iter().map(|table| table.case.size).max().unwrap_or_default();
+    plots.extend(tables.iter().filter(|table| table.case.size == size_max).flat_map(bar_plots));
     (plots, tables)
 }

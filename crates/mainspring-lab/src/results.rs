@@ -15,7 +15,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::case::{Case, Figure, Workload};
+use crate::case::{Case, Failure, Figure, Workload};
 use crate::statistics::Summary;
 
 /// The name of the file of figures.
@@ -46,20 +46,21 @@ pub struct SkippedSubject {
     /// What was not done.
     pub case: Case,
     /// Why there is no figure.
-    pub reason: String,
+    pub failure: Failure,
+}
+
+impl SkippedSubject {
     /// Whether its answers were wrong.
-    pub is_wrong: bool,
+    pub fn is_wrong(&self) -> bool {
+        matches!(self.failure, Failure::Wrong(_))
+    }
 }
 
 /// What identifies a cell of a table: the case but for its round, and the metric.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
-    /// What was done.
-    pub workload: Workload,
-    /// How many timers.
-    pub size: u64,
-    /// How many threads.
-    pub thread_count: u32,
+    /// What was done, in the first round.
+    pub case: Case,
     /// What came out.
     pub metric: String,
 }
@@ -103,10 +104,10 @@ impl Results {
     }
 
     /// Who was not measured at a workload for which reason: most reasons are many subjects'.
-    pub fn skipped_by_reason(&self) -> BTreeMap<(Workload, &str), Vec<&str>> {
-        let mut by_reason: BTreeMap<(Workload, &str), Vec<&str>> = BTreeMap::new();
+    pub fn skipped_by_reason(&self) -> BTreeMap<(Workload, String), Vec<&str>> {
+        let mut by_reason: BTreeMap<(Workload, String), Vec<&str>> = BTreeMap::new();
         for skipped in &self.skipped {
-            let subjects = by_reason.entry((skipped.case.workload, &skipped.reason)).or_default();
+            let subjects = by_reason.entry((skipped.case.workload, skipped.failure.to_string())).or_default();
             if !subjects.contains(&skipped.subject.as_str()) {
                 subjects.push(&skipped.subject);
             }
@@ -116,7 +117,7 @@ impl Results {
 
     /// Whether a subject's answers were wrong.
     pub fn has_wrong_answers(&self) -> bool {
-        self.skipped.iter().any(|skipped| skipped.is_wrong)
+        self.skipped.iter().any(SkippedSubject::is_wrong)
     }
 
     /// Writes both files into a folder.
@@ -135,8 +136,8 @@ impl Results {
         }
         fs::write(folder.join(RESULTS_FILE), rows)?;
         let mut rows = String::from(SKIPPED_HEADER) + "\n";
-        for SkippedSubject { subject, case, reason, .. } in &self.skipped {
-            rows += &format!("{},{},{},{subject},{reason}\n", case.workload, case.size, case.thread_count);
+        for SkippedSubject { subject, case, failure } in &self.skipped {
+            rows += &format!("{},{},{},{subject},{failure}\n", case.workload, case.size, case.thread_count);
         }
         fs::write(folder.join(SKIPPED_FILE), rows)
     }
@@ -162,8 +163,7 @@ fn distinct<'r>(words: impl Iterator<Item = &'r String>) -> Vec<String> {
 }
 
 fn cell_of(record: &Record) -> Cell {
-    let Case { workload, size, thread_count, .. } = record.case;
-    Cell { workload, size, thread_count, metric: record.figure.metric.clone() }
+    Cell { case: Case { seed: 0, ..record.case }, metric: record.figure.metric.clone() }
 }
 
 fn rows<T>(
@@ -202,6 +202,9 @@ fn parse_skipped(line: &str) -> Option<SkippedSubject> {
     let fields: Vec<&str> = line.splitn(5, ',').collect();
     let [workload, size, threads, subject, reason] = fields[..] else { return None };
     let case = parse_case(workload, size, threads)?;
-    let is_wrong = reason.starts_with("the check failed");
-    Some(SkippedSubject { subject: subject.to_owned(), case, reason: reason.to_owned(), is_wrong })
+    let failure = match reason.strip_prefix(Failure::WRONG) {
+        Some(reason) => Failure::Wrong(reason.to_owned()),
+        None => Failure::Unable(reason.to_owned()),
+    };
+    Some(SkippedSubject { subject: subject.to_owned(), case, failure })
 }

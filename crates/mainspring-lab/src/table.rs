@@ -10,7 +10,7 @@
 
 use std::fmt::Write;
 
-use crate::case::Workload;
+use crate::case::{Case, Workload};
 use crate::results::{Cell, Results};
 use crate::statistics::Summary;
 
@@ -52,12 +52,8 @@ pub fn cell_text(summary: &Summary) -> String {
 /// One table: what it is about, its metrics, and a row per subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// What was done.
-    pub workload: Workload,
-    /// How many timers.
-    pub size: u64,
-    /// How many threads.
-    pub thread_count: u32,
+    /// What was done, in the first round.
+    pub case: Case,
     /// The columns.
     pub metrics: Vec<String>,
     /// Subjects with their figures by column; `None`: it has none.
@@ -67,20 +63,18 @@ pub struct Table {
 impl Table {
     /// What it is about, in words.
     pub fn title(&self) -> String {
-        let size = group(self.size as i64);
-        match self.workload {
-            Workload::W5 => format!("W5, {size} timers a thread, threads: {}", self.thread_count),
+        let size = group(self.case.size as i64);
+        match self.case.workload {
+            Workload::W5 => format!("W5, {size} timers a thread, threads: {}", self.case.thread_count),
             workload => format!("{workload}, N = {size}"),
         }
     }
-}
 
-impl Table {
     /// What the file of a metric's plot is called, but for its ending.
     pub fn plot_name(&self, metric: &str) -> String {
-        let threads =
-            if self.thread_count == 1 { String::new() } else { format!("-{}-threads", self.thread_count) };
-        format!("{}-{}-{metric}{threads}", self.workload, self.size)
+        let Case { workload, size, thread_count, .. } = self.case;
+        let threads = if thread_count == 1 { String::new() } else { format!("-{thread_count}-threads") };
+        format!("{workload}-{size}-{metric}{threads}")
     }
 
     /// The same without some subjects; none if nothing is left.
@@ -93,19 +87,12 @@ impl Table {
 /// All tables of some results.
 pub fn tables(results: &Results) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
-    for (cell, subjects) in results.cells() {
-        let Cell { workload, size, thread_count, ref metric } = cell;
-        let is_same = |table: &&mut Table| {
-            (table.workload, table.size, table.thread_count) == (workload, size, thread_count)
-        };
-        let table = match tables.last_mut().filter(|table| is_same(table)) {
-            Some(table) => table,
-            None => {
-                tables.push(Table { workload, size, thread_count, metrics: Vec::new(), rows: Vec::new() });
-                tables.last_mut().expect("a table was pushed")
-            }
-        };
-        table.metrics.push(metric.clone());
+    for (Cell { case, metric }, subjects) in results.cells() {
+        if tables.last().is_none_or(|table| table.case != case) {
+            tables.push(Table { case, metrics: Vec::new(), rows: Vec::new() });
+        }
+        let table = tables.last_mut().expect("a table was pushed");
+        table.metrics.push(metric);
         for subject in subjects {
             if !table.rows.iter().any(|(name, _)| *name == subject) {
                 table.rows.push((subject, Vec::new()));
@@ -116,9 +103,9 @@ pub fn tables(results: &Results) -> Vec<Table> {
     for table in &mut tables {
         table.metrics.sort_by_key(|metric| metric_order.iter().position(|noted| noted == metric));
         table.rows.sort_by_key(|(name, _)| order.iter().position(|subject| subject == name));
-        let Table { workload, size, thread_count, ref metrics, ref mut rows } = *table;
+        let Table { case, ref metrics, ref mut rows } = *table;
         for (subject, row) in rows {
-            let cell = |metric: &String| Cell { workload, size, thread_count, metric: metric.clone() };
+            let cell = |metric: &String| Cell { case, metric: metric.clone() };
             *row = metrics.iter().map(|metric| results.summary(subject, &cell(metric))).collect();
         }
     }

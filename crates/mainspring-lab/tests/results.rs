@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mainspring_lab::case::{Case, Figure, Workload};
+use mainspring_lab::case::{Case, Failure, Figure, Workload};
 use mainspring_lab::results::{RESULTS_FILE, Record, Results, SkippedSubject};
 use mainspring_lab::{explain, table};
 
@@ -26,8 +26,8 @@ pub(crate) fn some_results() -> Results {
         }
     }
     let case = Case { workload: Workload::W4, size: 1_000, thread_count: 1, seed: 0 };
-    let reason = "it has no clock, and no threads".to_owned();
-    results.skipped.push(SkippedSubject { subject: "floor".to_owned(), case, reason, is_wrong: false });
+    let failure = Failure::Unable("it has no clock, and no threads".to_owned());
+    results.skipped.push(SkippedSubject { subject: "floor".to_owned(), case, failure });
     results
 }
 

@@ -43,8 +43,8 @@ pub fn goals(arguments: &GoalsArgs) -> Result<ExitCode, Box<dyn Error>> {
         print!("{}", table::align(&rows));
         println!("{met_count} of {} goals are met", verdicts.len());
     }
-    for skipped in results.skipped.iter().filter(|skipped| skipped.is_wrong) {
-        eprintln!("{} {}: {}", skipped.case.workload, skipped.subject, skipped.reason);
+    for skipped in results.skipped.iter().filter(|skipped| skipped.is_wrong()) {
+        eprintln!("{} {}: {}", skipped.case.workload, skipped.subject, skipped.failure);
     }
     let is_well = missed_count == 0 && !results.has_wrong_answers();
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -45,9 +45,9 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Box<dyn Error>> {
         let mut subjects = subjects::all();
         // Their curves are their structures', and a constant each.
         subjects.retain(|subject| !arguments.scaling || subject.kind != Kind::Preset);
-        Plan::of(cases, &subjects, round_count)
+        Plan::of(cases, &subjects, round_count, plan::unable_or_left_out)
     } else {
-        Plan::of_named(cases, &named_all(&arguments.subjects)?, round_count)
+        Plan::of(cases, &named_all(&arguments.subjects)?, round_count, plan::unable)
     };
     measure(&plan, &arguments.out)
 }
@@ -79,7 +79,7 @@ pub fn quick(arguments: &QuickArgs) -> Result<ExitCode, Box<dyn Error>> {
     let mut cases = plan::cases(&[Workload::W1], &[1_000]);
     cases.extend(plan::cases(&QUICK_WORKLOADS, &[1_000_000]));
     let subjects = named_all(&QUICK_SUBJECTS.map(str::to_owned))?;
-    measure(&Plan::of(cases, &subjects, QUICK_ROUND_COUNT), &arguments.out)
+    measure(&Plan::of(cases, &subjects, QUICK_ROUND_COUNT, plan::unable_or_left_out), &arguments.out)
 }
 
 fn measure(plan: &Plan, folder: &Path) -> Result<ExitCode, Box<dyn Error>> {
@@ -98,7 +98,7 @@ fn show(results: &Results) {
     for table in table::tables(results) {
         println!("{}", table::text(&table));
     }
-    let line = |((workload, reason), subjects): ((Workload, &str), Vec<&str>)| {
+    let line = |((workload, reason), subjects): ((Workload, String), Vec<&str>)| {
         format!("  {workload}: {reason}: {}", subjects.join(", "))
     };
     let reasons: Vec<String> = results.skipped_by_reason().into_iter().map(line).collect();

@@ -37,9 +37,9 @@ pub fn section(results: &Results) -> (Vec<Plot>, Vec<Table>) {
     let mut with_presets = table::tables(results);
     with_presets.retain(|table| table.rows.iter().any(|(subject, _)| is_preset(subject)));
     let size_max = |workload: Workload| {
-        with_presets.iter().filter(|table| table.workload == workload).map(|table| table.size).max()
+        with_presets.iter().filter(|table| table.case.workload == workload).map(|table| table.case.size).max()
     };
-    let largest = with_presets.iter().filter(|table| Some(table.size) == size_max(table.workload));
+    let largest = with_presets.iter().filter(|table| Some(table.case.size) == size_max(table.case.workload));
     let groups: Vec<Vec<Table>> = largest.map(groups).collect();
     let plots = groups.iter().flat_map(|groups| plots(groups)).collect();
     (plots, groups.into_iter().filter_map(joined).collect())
@@ -52,7 +52,7 @@ fn groups(table: &Table) -> Vec<Table> {
         let rows: Vec<_> = names.iter().filter_map(row).collect();
         Table { rows, metrics: table.metrics.clone(), ..*table }
     };
-    if table.workload.is_real_time() {
+    if table.case.workload.is_real_time() {
         let all: Vec<&str> = presets::PRESETS.iter().map(|preset| preset.name).collect();
         return vec![with(&ENGINES), with(&all)];
     }
@@ -87,8 +87,8 @@ fn plots(groups: &[Table]) -> Vec<Plot> {
     let Some(first) = groups.first() else { return Vec::new() };
     let mut plots = Vec::new();
     for (column, metric) in first.metrics.iter().enumerate() {
-        let title = axis_title(first.workload, metric);
-        let is_drawn = first.workload != Workload::W6 || METRICS_OF_W6.contains(&metric.as_str());
+        let title = axis_title(metric);
+        let is_drawn = first.case.workload != Workload::W6 || METRICS_OF_W6.contains(&metric.as_str());
         if title.is_empty() || !is_drawn {
             continue;
         }

@@ -128,7 +128,7 @@ fn write_skipped(page: &mut String, results: &Results) {
     *page += "<h2>Not measured, and why</h2>\n\
               <table class=\"text\"><tr><th>workload</th><th>reason</th><th>subjects</th></tr>\n";
     for ((workload, reason), subjects) in results.skipped_by_reason() {
-        let (reason, subjects) = (escape(reason), escape(&subjects.join(", ")));
+        let (reason, subjects) = (escape(&reason), escape(&subjects.join(", ")));
         let _ = writeln!(page, "<tr><td>{workload}</td><td>{reason}</td><td>{subjects}</td></tr>");
     }
     *page += "</table>\n";
