@@ -2,6 +2,7 @@
 //!
 //! Cost: none. It does not do anything: see [`commands`](crate::commands).
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -34,7 +35,11 @@ pub enum Command {
     /// Measures workloads by subjects and writes the results into a folder.
     Run(RunArgs),
     /// Measures a meaningful subset in under three minutes.
-    Quick(QuickArgs),
+    Quick {
+        /// The folder for the results.
+        #[arg(long, default_value = "lab-results")]
+        out: PathBuf,
+    },
     /// Says what a workload is, and who does not do it, and why.
     Explain {
         /// Which one; all of them if none is named.
@@ -49,13 +54,25 @@ pub enum Command {
     /// queue.
     ///
     /// Exits with 1 if memory does not stay flat. Three minutes with the default of 1e8 pairs a pattern.
-    Soak(SoakArgs),
+    Soak {
+        /// How many pairs of each pattern.
+        #[arg(long, default_value = "1e8", value_parser = parse_pairs)]
+        pairs: u64,
+    },
     /// Draws the results of a run: SVG files and one page of HTML, into the same folder.
-    Report(ReportArgs),
+    Report {
+        /// The folder that a run wrote.
+        #[arg(value_name = "DIR", default_value = "lab-results")]
+        folder: PathBuf,
+    },
     /// Replays a trace of a program's timers through every queue of ours and says which suits best, and why.
     ///
     /// A `mainspring::trace::Recorder` around a program's queue makes such a trace.
-    Advise(AdviseArgs),
+    Advise {
+        /// The file of the trace.
+        #[arg(value_name = "TRACE")]
+        trace: PathBuf,
+    },
     /// Replays a trace through one queue in this process: what `advise` starts for each.
     #[command(hide = true)]
     Replay {
@@ -104,14 +121,6 @@ pub struct RunArgs {
     pub out: PathBuf,
 }
 
-/// What `quick` takes.
-#[derive(Clone, Debug, Args)]
-pub struct QuickArgs {
-    /// The folder for the results.
-    #[arg(long, default_value = "lab-results")]
-    pub out: PathBuf,
-}
-
 /// What `goals` takes.
 #[derive(Clone, Debug, Args)]
 pub struct GoalsArgs {
@@ -132,30 +141,6 @@ pub struct GoalsArgs {
     pub json: bool,
 }
 
-/// What `soak` takes.
-#[derive(Clone, Debug, Args)]
-pub struct SoakArgs {
-    /// How many pairs of each pattern.
-    #[arg(long, default_value = "1e8", value_parser = parse_pairs)]
-    pub pairs: u64,
-}
-
-/// What `report` takes.
-#[derive(Clone, Debug, Args)]
-pub struct ReportArgs {
-    /// The folder that a run wrote.
-    #[arg(value_name = "DIR", default_value = "lab-results")]
-    pub folder: PathBuf,
-}
-
-/// What `advise` takes.
-#[derive(Clone, Debug, Args)]
-pub struct AdviseArgs {
-    /// The file of the trace.
-    #[arg(value_name = "TRACE")]
-    pub trace: PathBuf,
-}
-
 fn parse_workload(text: &str) -> Result<Workload, String> {
     let names = Workload::ALL.map(|workload| workload.to_string()).join(", ");
     Workload::named(text).ok_or_else(|| format!("the workloads are {names}"))
@@ -169,18 +154,17 @@ const SIZE_MAX: f64 = 1e8;
 /// # Errors
 /// A sentence that says what is allowed.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    let number = text.replace('_', "").parse::<f64>().ok();
-    let whole = number.filter(|size| (1.0..=SIZE_MAX).contains(size) && size.fract() == 0.0);
-    whole
-        .map(|size| size as u64)
-        .ok_or_else(|| "a whole number from 1 to 1e8, such as 1000 or 1e6".to_owned())
+    whole(text, 1.0..=SIZE_MAX).ok_or_else(|| "a whole number from 1 to 1e8, such as 1000 or 1e6".to_owned())
+}
+
+fn whole(text: &str, range: RangeInclusive<f64>) -> Option<u64> {
+    let number = text.replace('_', "").parse::<f64>().ok()?;
+    (range.contains(&number) && number.fract() == 0.0).then_some(number as u64)
 }
 
 /// A number of pairs, as [`parse_size`] takes it, at least one for each sample that is taken.
 fn parse_pairs(text: &str) -> Result<u64, String> {
-    let pairs = text.replace('_', "").parse::<f64>().ok();
-    let whole = pairs.filter(|pairs| (1e4..=1e12).contains(pairs) && pairs.fract() == 0.0);
-    whole.map(|pairs| pairs as u64).ok_or_else(|| "a whole number from 1e4 to 1e12, such as 1e8".to_owned())
+    whole(text, 1e4..=1e12).ok_or_else(|| "a whole number from 1e4 to 1e12, such as 1e8".to_owned())
 }
 
 fn parse_case(text: &str) -> Result<Case, String> {

@@ -24,20 +24,17 @@ use crate::{explain, process};
 pub fn execute(command: Command) -> Result<ExitCode, Box<dyn Error>> {
     match command {
         Command::Run(arguments) => run::run(&arguments),
-        Command::Quick(arguments) => run::quick(&arguments),
-        Command::Explain { workload: Some(workload) } => {
-            print!("{}", explain::text(workload));
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Explain { workload: None } => {
-            let texts = Workload::ALL.map(explain::text);
+        Command::Quick { out } => run::quick(&out),
+        Command::Explain { workload } => {
+            let workloads = workload.map_or(Workload::ALL.to_vec(), |workload| vec![workload]);
+            let texts: Vec<String> = workloads.into_iter().map(explain::text).collect();
             print!("{}", texts.join("\n"));
             Ok(ExitCode::SUCCESS)
         }
         Command::Goals(arguments) => goals::goals(&arguments),
-        Command::Soak(arguments) => soak::run(&arguments),
-        Command::Report(arguments) => report::report(&arguments),
-        Command::Advise(arguments) => advise::advise(&arguments),
+        Command::Soak { pairs } => soak::run(pairs),
+        Command::Report { folder } => report::report(&folder),
+        Command::Advise { trace } => advise::advise(&trace),
         Command::Replay { subject, trace } => advise::replay_here(&subject, &trace),
         Command::List => {
             print!("{}", list::text());

@@ -12,7 +12,6 @@ use mainspring::trace::Trace;
 
 use crate::advise::{Features, Outcome, replay, sentences};
 use crate::case::Failure;
-use crate::cli::AdviseArgs;
 use crate::process;
 use crate::subjects::{named, queues};
 use crate::table::{align, group, three_digits};
@@ -53,12 +52,12 @@ fn replay_apart(subject: &str, path: &Path) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// The trace cannot be read, or two queues disagree.
-pub fn advise(arguments: &AdviseArgs) -> Result<ExitCode, Box<dyn Error>> {
-    let trace = read(&arguments.trace)?;
+pub fn advise(path: &Path) -> Result<ExitCode, Box<dyn Error>> {
+    let trace = read(path)?;
     let mut outcomes = Vec::new();
     let mut unable = Vec::new();
     for subject in queues::subjects() {
-        match replay_apart(subject.name, &arguments.trace) {
+        match replay_apart(subject.name, path) {
             Ok(outcome) => outcomes.push((subject.name.to_owned(), outcome)),
             Err(failure) => unable.push(format!("  {}: {failure}", subject.name)),
         }

@@ -4,10 +4,10 @@
 
 use std::error::Error;
 use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::case::Workload;
-use crate::cli::ReportArgs;
 use crate::machine::Machine;
 use crate::report::page::{Section, Topic, html};
 use crate::report::{beside, section};
@@ -20,8 +20,7 @@ const PAGE_FILE: &str = "report.html";
 ///
 /// # Errors
 /// Results that cannot be read, or files that cannot be written.
-pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Box<dyn Error>> {
-    let folder = &arguments.folder;
+pub fn report(folder: &Path) -> Result<ExitCode, Box<dyn Error>> {
     let results = Results::load(folder)?;
     let machine = Machine::load(folder);
     let measured =

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::case::Workload;
-use crate::cli::{QuickArgs, RunArgs};
+use crate::cli::RunArgs;
 use crate::machine::Machine;
 use crate::plan::{self, Plan, SCALING_ROUND_COUNT, SCALING_SIZES, SCALING_WORKLOADS, SIZES_DEFAULT};
 use crate::process::measure_apart;
@@ -75,11 +75,11 @@ fn named_all(names: &[String]) -> Result<Vec<Subject>, String> {
 ///
 /// # Errors
 /// A folder that cannot be written.
-pub fn quick(arguments: &QuickArgs) -> Result<ExitCode, Box<dyn Error>> {
+pub fn quick(out: &Path) -> Result<ExitCode, Box<dyn Error>> {
     let mut cases = plan::cases(&[Workload::W1], &[1_000]);
     cases.extend(plan::cases(&QUICK_WORKLOADS, &[1_000_000]));
     let subjects = named_all(&QUICK_SUBJECTS.map(str::to_owned))?;
-    measure(&Plan::of(cases, &subjects, QUICK_ROUND_COUNT, plan::unable_or_left_out), &arguments.out)
+    measure(&Plan::of(cases, &subjects, QUICK_ROUND_COUNT, plan::unable_or_left_out), out)
 }
 
 fn measure(plan: &Plan, folder: &Path) -> Result<ExitCode, Box<dyn Error>> {

@@ -5,7 +5,6 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use crate::cli::SoakArgs;
 use crate::machine::Machine;
 use crate::soak::{Outcome, PATTERNS, Pattern, soak};
 use crate::table::{align, group, three_digits};
@@ -14,7 +13,7 @@ use crate::table::{align, group, three_digits};
 ///
 /// # Errors
 /// The kernel does not tell how much memory is resident, or the queue's answers were wrong.
-pub fn run(arguments: &SoakArgs) -> Result<ExitCode, Box<dyn Error>> {
+pub fn run(pair_count: u64) -> Result<ExitCode, Box<dyn Error>> {
     println!("{}\n", Machine::here().sentence());
     let mut rows = vec![
         [
@@ -33,9 +32,9 @@ pub fn run(arguments: &SoakArgs) -> Result<ExitCode, Box<dyn Error>> {
     let mut is_well = true;
     for pattern in &PATTERNS {
         eprintln!("{}", pattern.name);
-        let outcome = soak(pattern, arguments.pairs)?;
+        let outcome = soak(pattern, pair_count)?;
         is_well &= outcome.is_flat();
-        rows.push(row(pattern, arguments.pairs, &outcome));
+        rows.push(row(pattern, pair_count, &outcome));
     }
     print!("{}", align(&rows));
     println!("{}", if is_well { "flat" } else { "NOT FLAT" });
