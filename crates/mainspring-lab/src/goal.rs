@@ -60,8 +60,6 @@ pub enum Side {
     Below,
     /// Not below it.
     AtLeast,
-    /// Above it.
-    Above,
 }
 
 impl Side {
@@ -70,7 +68,6 @@ impl Side {
             Side::AtMost => value <= bound,
             Side::Below => value < bound,
             Side::AtLeast => bound <= value,
-            Side::Above => bound < value,
         }
     }
 
@@ -79,7 +76,6 @@ impl Side {
             Side::AtMost => "at most",
             Side::Below => "below",
             Side::AtLeast => "at least",
-            Side::Above => "above",
         }
     }
 }
@@ -343,6 +339,6 @@ mod tests {
         assert!(Side::AtMost.holds(2.0, 2.0));
         assert!(!Side::Below.holds(2.0, 2.0));
         assert!(Side::AtLeast.holds(1.6, 1.6));
-        assert!(!Side::Above.holds(1.0, 1.0));
+        assert!(!Side::AtLeast.holds(1.5, 1.6));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Cost: none. It does not measure: see [`workload`]. The table of all is in [`subjects`](crate::subjects).
 
+use std::fmt;
 use std::sync::Arc;
 
 use mainspring_queue::TimerQueue;
@@ -26,6 +27,13 @@ pub enum Kind {
     Library,
     /// Another language's runtime.
     Foreign,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A variant is called as in the list, in lower case.
+        formatter.pad(&format!("{self:?}").to_lowercase())
+    }
 }
 
 /// What a subject can be asked for at all.

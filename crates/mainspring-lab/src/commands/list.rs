@@ -4,7 +4,7 @@
 
 use crate::case::Workload;
 use crate::explain::explain;
-use crate::subject::{Kind, Subject};
+use crate::subject::Subject;
 use crate::subjects::{all, presets};
 use crate::table::align;
 
@@ -27,17 +27,7 @@ pub fn text() -> String {
     });
     let subjects: Vec<Vec<String>> = all()
         .iter()
-        .map(|subject| {
-            let kind = match subject.kind {
-                Kind::Floor => "floor",
-                Kind::Ours => "ours",
-                Kind::Preset => "preset",
-                Kind::Std => "std",
-                Kind::Library => "library",
-                Kind::Foreign => "foreign",
-            };
-            vec![format!("  {}", subject.name), kind.to_owned(), about(subject)]
-        })
+        .map(|subject| vec![format!("  {}", subject.name), subject.kind.to_string(), about(subject)])
         .collect();
     format!("workloads\n{}\nsubjects\n{}", align(&workloads), align(&subjects))
 }

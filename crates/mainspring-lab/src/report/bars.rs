@@ -57,7 +57,7 @@ pub fn draw_groups(heading: &str, axis_title: &str, groups: &[Vec<Bar>]) -> Stri
     canvas::draw(WIDTH, bottom as u32 + 56, |canvas| {
         canvas.text((16, 20), heading, LARGE, Anchor::Start);
         let mut x = LEFT;
-        for (name, colour) in KINDS {
+        for (_, name, colour) in KINDS {
             if !bars.iter().any(|(_, bar)| of_kind(&bar.subject) == colour) {
                 continue;
             }

@@ -43,15 +43,8 @@ pub fn of_kind(subject: &str) -> RGBColor {
     if is_default(subject) {
         return VERMILION;
     }
-    match named(subject).map(|subject| subject.kind) {
-        Some(Kind::Floor) => INK,
-        Some(Kind::Ours) => BLUE,
-        Some(Kind::Preset) => SKY,
-        Some(Kind::Std) => GREEN,
-        Some(Kind::Library) => ORANGE,
-        Some(Kind::Foreign) => PURPLE,
-        None => GREY,
-    }
+    let Some(subject) = named(subject) else { return GREY };
+    KINDS.into_iter().find(|(kind, ..)| *kind == Some(subject.kind)).map_or(GREY, |(.., colour)| colour)
 }
 
 /// Whether a subject is what a user gets without reading.
@@ -59,15 +52,15 @@ pub fn is_default(subject: &str) -> bool {
     [DEFAULT, engines::DEFAULT].contains(&subject)
 }
 
-/// The legend of [`of_kind`].
-pub const KINDS: [(&str, RGBColor); 7] = [
-    ("default", VERMILION),
-    ("ours", BLUE),
-    ("preset", SKY),
-    ("std", GREEN),
-    ("library", ORANGE),
-    ("other runtime", PURPLE),
-    ("floor", INK),
+/// The legend of [`of_kind`]: a kind, its name, its colour. The default is of no kind.
+pub const KINDS: [(Option<Kind>, &str, RGBColor); 7] = [
+    (None, "default", VERMILION),
+    (Some(Kind::Ours), "ours", BLUE),
+    (Some(Kind::Preset), "preset", SKY),
+    (Some(Kind::Std), "std", GREEN),
+    (Some(Kind::Library), "library", ORANGE),
+    (Some(Kind::Foreign), "other runtime", PURPLE),
+    (Some(Kind::Floor), "floor", INK),
 ];
 
 /// A colour and a mark for a curve, the `place`th that is named. The default's colour and the floor's are
