@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// Delays are uniform in 1 ..= this many ticks of a millisecond.
@@ -20,7 +21,8 @@ pub const RESET_DELAY: u64 = 30_000;
 pub const SIZE_FULL: u64 = 1_000_000;
 
 /// The workloads of the standard, in its order. [`explain`](crate::explain) says what each is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum)]
+#[value(rename_all = "verbatim")]
 pub enum Workload {
     /// Churn: schedule and cancel at random.
     W1,
@@ -49,22 +51,6 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// All of them.
-    pub const ALL: [Workload; 12] = [
-        Workload::W1,
-        Workload::W1b,
-        Workload::W2,
-        Workload::W3,
-        Workload::W4,
-        Workload::W5,
-        Workload::W6,
-        Workload::W7,
-        Workload::W7b,
-        Workload::W8,
-        Workload::W9,
-        Workload::W10,
-    ];
-
     /// Whether it can only be done by the real clock or on several threads.
     pub const fn is_real_time(self) -> bool {
         matches!(self, Workload::W5 | Workload::W6 | Workload::W7 | Workload::W7b | Workload::W10)
@@ -87,7 +73,7 @@ impl Workload {
 
     /// The workload of that name, whatever its case.
     pub fn named(name: &str) -> Option<Workload> {
-        Workload::ALL.into_iter().find(|workload| workload.to_string().eq_ignore_ascii_case(name))
+        Workload::from_str(name, true).ok()
     }
 }
 

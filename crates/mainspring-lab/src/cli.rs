@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::case::{Case, Workload};
 
@@ -142,8 +142,8 @@ pub struct GoalsArgs {
 }
 
 fn parse_workload(text: &str) -> Result<Workload, String> {
-    let names = Workload::ALL.map(|workload| workload.to_string()).join(", ");
-    Workload::named(text).ok_or_else(|| format!("the workloads are {names}"))
+    let names: Vec<String> = Workload::value_variants().iter().map(Workload::to_string).collect();
+    Workload::named(text).ok_or_else(|| format!("the workloads are {}", names.join(", ")))
 }
 
 /// Sizes beyond this do not fit in the reference machine's memory with any rival.

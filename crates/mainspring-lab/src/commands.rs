@@ -13,6 +13,8 @@ pub mod soak;
 use std::error::Error;
 use std::process::ExitCode;
 
+use clap::ValueEnum;
+
 use crate::case::Workload;
 use crate::cli::Command;
 use crate::{explain, process};
@@ -26,7 +28,7 @@ pub fn execute(command: Command) -> Result<ExitCode, Box<dyn Error>> {
         Command::Run(arguments) => run::run(&arguments),
         Command::Quick { out } => run::quick(&out),
         Command::Explain { workload } => {
-            let workloads = workload.map_or(Workload::ALL.to_vec(), |workload| vec![workload]);
+            let workloads = workload.map_or(Workload::value_variants().to_vec(), |workload| vec![workload]);
             let texts: Vec<String> = workloads.into_iter().map(explain::text).collect();
             print!("{}", texts.join("\n"));
             Ok(ExitCode::SUCCESS)

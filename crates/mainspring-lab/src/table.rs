@@ -10,6 +10,8 @@
 
 use std::fmt::Write;
 
+use indicatif::HumanCount;
+
 use crate::case::{Case, Workload};
 use crate::results::{Cell, Results};
 use crate::statistics::Summary;
@@ -29,15 +31,8 @@ pub fn three_digits(value: f64) -> String {
 
 /// A whole number with a comma after each thousand.
 pub fn group(value: i64) -> String {
-    let digits = value.abs().to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if value < 0 { format!("-{text}") } else { text }
+    let sign = if value < 0 { "-" } else { "" };
+    format!("{sign}{}", HumanCount(value.unsigned_abs()))
 }
 
 /// Median and range.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use mainspring_lab::case::{Case, Failure, Figure, Workload};
 use mainspring_lab::results::{RESULTS_FILE, Record, Results, SkippedSubject};
 use mainspring_lab::{explain, table};
@@ -68,7 +69,7 @@ fn tables_show_the_median_and_the_range() {
 
 #[test]
 fn every_workload_is_explained() {
-    for workload in Workload::ALL {
+    for &workload in Workload::value_variants() {
         let name = workload.to_string();
         assert_eq!(Workload::named(&name), Some(workload));
         let text = explain::text(workload);

@@ -2,8 +2,10 @@
 //!
 //! Cost: none. It does not measure.
 
+use clap::ValueEnum;
+
 use crate::case::Workload;
-use crate::explain::explain;
+use crate::explain::{Explanation, explain};
 use crate::subject::Subject;
 use crate::subjects::{all, presets};
 use crate::table::align;
@@ -18,13 +20,11 @@ fn about(subject: &Subject) -> String {
 
 /// The list.
 pub fn text() -> String {
-    let workloads = Workload::ALL.map(|workload| {
-        vec![
-            format!("  {workload}"),
-            explain(workload).title.to_owned(),
-            explain(workload).figures.to_owned(),
-        ]
+    let workloads = Workload::value_variants().iter().map(|&workload| {
+        let Explanation { title, figures, .. } = explain(workload);
+        vec![format!("  {workload}"), title.to_owned(), figures.to_owned()]
     });
+    let workloads: Vec<_> = workloads.collect();
     let subjects: Vec<Vec<String>> = all()
         .iter()
         .map(|subject| vec![format!("  {}", subject.name), subject.kind.to_string(), about(subject)])

@@ -7,6 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::ValueEnum;
+
 use crate::case::Workload;
 use crate::machine::Machine;
 use crate::report::page::{Section, Topic, html};
@@ -25,7 +27,7 @@ pub fn report(folder: &Path) -> Result<ExitCode, Box<dyn Error>> {
     let machine = Machine::load(folder);
     let measured =
         |workload: &Workload| results.records.iter().any(|record| record.case.workload == *workload);
-    let workloads = Workload::ALL.into_iter().filter(measured).map(|workload| {
+    let workloads = Workload::value_variants().iter().copied().filter(measured).map(|workload| {
         let (plots, tables) = section(&results, workload);
         Section { topic: Topic::Workload(workload), plots, tables }
     });

@@ -6,6 +6,8 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::ValueEnum;
+
 use crate::case::Workload;
 use crate::cli::RunArgs;
 use crate::machine::Machine;
@@ -37,7 +39,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Box<dyn Error>> {
     let (all_workloads, all_sizes, round_count) = if arguments.scaling {
         (&SCALING_WORKLOADS[..], &SCALING_SIZES[..], SCALING_ROUND_COUNT)
     } else {
-        (&Workload::ALL[..], &SIZES_DEFAULT[..], ROUND_COUNT_DEFAULT)
+        (Workload::value_variants(), &SIZES_DEFAULT[..], ROUND_COUNT_DEFAULT)
     };
     let cases = plan::cases(given_or(workloads, all_workloads), given_or(sizes, all_sizes));
     let round_count = rounds.unwrap_or(round_count);
