@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::program::{self, succeed};
-use crate::{cross, skips, targets};
+use crate::{skips, targets};
 
 /// What of the timers needs no operating system.
 const TIMER_FEATURES: &str = "calendar,channel,report,serde";
@@ -77,60 +77,17 @@ const _: () = {
 /// of its code is of one kind of processor alone.
 const SCHEDULER_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "armv7-unknown-linux-gnueabihf"];
 
-/// Where the probe is written and built.
+/// The probe.
+const PROBE: &str = "xtask/probe";
+
+/// Where the probe is built, away from the workspace, and all else.
 const FOLDER: &str = "target/bare";
 
-/// A static library: the compiler wants a panic handler and an allocator in it, and exactly one of each.
-const MANIFEST: &str = r#"[package]
-name = "probe"
-edition = "2024"
+/// A C compiler that makes nothing.
+const COMPILER: &str = "xtask/compile-nothing";
 
-[lib]
-path = "lib.rs"
-crate-type = ["staticlib"]
-
-[features]
-serde = ["mainspring-queue/serde"]
-std = ["mainspring-queue/contract"]
-
-[dependencies]
-mainspring-queue = { path = "../../crates/mainspring-queue" }
-
-[profile.dev]
-panic = "abort"
-
-[workspace]
-"#;
-
-/// The machine's part, around the program of the example.
-const PROBE: &str = r#"#![no_std]
-
-extern crate alloc;
-
-use core::alloc::{GlobalAlloc, Layout};
-
-#[path = "../../crates/mainspring-queue/examples/no_std/pulse.rs"]
-pub mod pulse;
-
-struct Nowhere;
-
-// SAFETY: it gives no memory, so that there is none to misuse or to take back.
-unsafe impl GlobalAlloc for Nowhere {
-    unsafe fn alloc(&self, _: Layout) -> *mut u8 {
-        core::ptr::null_mut()
-    }
-
-    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
-}
-
-#[global_allocator]
-static HEAP: Nowhere = Nowhere;
-
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
-}
-"#;
+/// The variables by which the crate cc finds the compiler and the archiver for another target.
+const VARIABLES: [&str; 2] = ["TARGET_CC", "TARGET_AR"];
 
 /// What the compiler says of two panic handlers.
 const DOUBLED: &str = "duplicate lang item `panic_impl`";
@@ -140,7 +97,7 @@ const DOUBLED: &str = "duplicate lang item `panic_impl`";
 /// # Errors
 /// What went wrong, in a sentence.
 pub fn run(root: &Path) -> Result<(), String> {
-    let folder = write_probe(root)?;
+    let folder = copy_probe(root)?;
     for flags in ["", "--cfg miri"] {
         succeed(probe(&folder, flags).args(["--features", "serde"]))?;
     }
@@ -154,17 +111,17 @@ pub fn run(root: &Path) -> Result<(), String> {
     }
     println!("the queues link no std, with and without the calls of Linux");
     test_elsewhere(root)?;
-    check_targets(root)
+    CHECKS.iter().try_for_each(|row| check_row(root, row))
 }
 
-/// Writes the probe, with the versions of the workspace. Answers its folder.
-fn write_probe(root: &Path) -> Result<PathBuf, String> {
+/// Copies the probe, with the versions of the workspace. Answers its folder.
+fn copy_probe(root: &Path) -> Result<PathBuf, String> {
     let folder = root.join(FOLDER);
     let describe = |error: std::io::Error| format!("{FOLDER} cannot be written: {error}");
     fs::create_dir_all(&folder).map_err(describe)?;
-    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).map_err(describe)?;
-    fs::write(folder.join("Cargo.toml"), MANIFEST).map_err(describe)?;
-    fs::write(folder.join("lib.rs"), PROBE).map_err(describe)?;
+    for (from, name) in [("", "Cargo.lock"), (PROBE, "Cargo.toml"), (PROBE, "lib.rs")] {
+        fs::copy(root.join(from).join(name), folder.join(name)).map_err(describe)?;
+    }
     Ok(folder)
 }
 
@@ -183,12 +140,7 @@ fn test_elsewhere(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn check_targets(root: &Path) -> Result<(), String> {
-    let compiler = cross::compiler(&root.join(FOLDER))?;
-    CHECKS.iter().try_for_each(|row| check_row(root, row, &compiler))
-}
-
-fn check_row(root: &Path, row: &Row, compiler: &Path) -> Result<(), String> {
+fn check_row(root: &Path, row: &Row) -> Result<(), String> {
     let (crates, features, names) = *row;
     if let Err(problem) = targets::install(names) {
         return skips::skip(targets::OMISSION, &problem);
@@ -196,8 +148,30 @@ fn check_row(root: &Path, row: &Row, compiler: &Path) -> Result<(), String> {
     let mut cargo = program::cargo(root, &["check", "--quiet", "--features", features]);
     cargo.args(crates.iter().flat_map(|name| ["-p", name]));
     cargo.args(names.iter().flat_map(|target| ["--target", target]));
-    cargo.envs(cross::VARIABLES.map(|variable| (variable, compiler)));
+    cargo.envs(VARIABLES.map(|variable| (variable, root.join(COMPILER))));
     succeed(cargo.env("CARGO_TARGET_DIR", root.join(FOLDER).join("target")))?;
     println!("{} compile for {}", crates.join(" and "), names.join(", "));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_makes_the_files_that_are_asked_for_and_no_other() {
+        let folder = std::env::temp_dir().join(format!("cross-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("the folder of temporary files can be written");
+        let compiler = crate::tidy::workspace_root().join(COMPILER);
+        let run = |words: &[&str]| {
+            succeed(Command::new(&compiler).args(words).current_dir(&folder)).expect("a shell runs it");
+        };
+        run(&["-O2", "--target=arm", "-c", "a b.c", "-o", "a b.o"]);
+        run(&["cq", "libx.a", "a b.o"]);
+        let found = fs::read_dir(&folder).expect("the folder is ours").flatten();
+        let mut found: Vec<_> = found.map(|entry| entry.file_name()).collect();
+        found.sort();
+        assert_eq!(found, ["a b.o", "libx.a"]);
+        fs::remove_dir_all(&folder).expect("the folder is ours");
+    }
 }

@@ -38,8 +38,6 @@ pub mod built;
 
 pub mod ci;
 
-pub mod cross;
-
 pub mod dependencies;
 
 pub mod example;
