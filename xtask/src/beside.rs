@@ -33,7 +33,8 @@ mod database;
 /// What is done with a program.
 #[derive(Clone, Copy)]
 enum Trial {
-    /// Cargo finds versions for it. How it has `mainspring-embed`, and what else it depends on.
+    /// Cargo finds versions for it. How it has `mainspring-embed`, and what else it depends on: the words of a
+    /// [`dependency`].
     Resolves(&'static str, &'static str),
     /// The same of a program that depends on nothing else, which has none of these crates.
     Lacks(&'static str, &'static [&'static str]),
@@ -63,62 +64,26 @@ const BOTH: &str = r#", features = ["postgres"]"#;
 const PROGRAMS: [(&str, Trial); 35] = [
     // A version that is not named is the newest.
     ("nothing-on-postgres", Lacks(DATABASE, &["libsqlite3-sys", "rusqlite", "mainspring-store"])),
-    (
-        "rusqlite-0-29-on-postgres",
-        Resolves(DATABASE, r#"rusqlite = { version = "0.29", features = ["bundled"] }"#),
-    ),
-    (
-        "rusqlite-0-37-on-postgres",
-        Resolves(DATABASE, r#"rusqlite = { version = "0.37", features = ["bundled"] }"#),
-    ),
-    (
-        "rusqlite-0-40-on-postgres",
-        Resolves(DATABASE, r#"rusqlite = { version = "0.40", features = ["bundled"] }"#),
-    ),
-    ("diesel-sqlite-on-postgres", Resolves(DATABASE, r#"diesel = { version = "2", features = ["sqlite"] }"#)),
-    (
-        "sqlx-0-8-on-postgres",
-        Resolves(
-            DATABASE,
-            r#"sqlx = { version = "0.8", features = ["postgres", "sqlite", "runtime-tokio"] }"#,
-        ),
-    ),
-    (
-        "sqlx-0-9-on-postgres",
-        Resolves(
-            DATABASE,
-            r#"sqlx = { version = "0.9", features = ["postgres", "sqlite", "runtime-tokio"] }"#,
-        ),
-    ),
-    ("rusqlite-0-32", Resolves(FOLDER, r#"rusqlite = { version = "0.32", features = ["bundled"] }"#)),
-    ("rusqlite-0-37", Resolves(FOLDER, r#"rusqlite = { version = "0.37", features = ["bundled"] }"#)),
-    ("rusqlite-0-40", Resolves(FOLDER, r#"rusqlite = { version = "0.40", features = ["bundled"] }"#)),
-    ("rusqlite", Resolves(FOLDER, r#"rusqlite = { version = "*", features = ["bundled"] }"#)),
-    (
-        "sqlx-0-8-postgres",
-        Resolves(BOTH, r#"sqlx = { version = "0.8", features = ["postgres", "runtime-tokio"] }"#),
-    ),
-    (
-        "sqlx-0-8-sqlite",
-        Resolves(FOLDER, r#"sqlx = { version = "0.8", features = ["sqlite", "runtime-tokio"] }"#),
-    ),
-    (
-        "sqlx-0-9",
-        Resolves(BOTH, r#"sqlx = { version = "0.9", features = ["postgres", "sqlite", "runtime-tokio"] }"#),
-    ),
-    ("diesel-sqlite", Resolves(FOLDER, r#"diesel = { version = "2", features = ["sqlite"] }"#)),
-    ("diesel-postgres", Resolves(BOTH, r#"diesel = { version = "2", features = ["postgres"] }"#)),
-    (
-        "sea-orm",
-        Resolves(
-            FOLDER,
-            r#"sea-orm = { version = "1", features = ["sqlx-sqlite", "runtime-tokio-rustls"] }"#,
-        ),
-    ),
-    ("tokio-rusqlite", Resolves(FOLDER, r#"tokio-rusqlite = "*""#)),
-    ("r2d2-sqlite", Resolves(FOLDER, r#"r2d2_sqlite = "*""#)),
-    ("deadpool-sqlite", Resolves(FOLDER, r#"deadpool-sqlite = "*""#)),
-    ("deadpool-postgres", Resolves(BOTH, r#"deadpool-postgres = "*""#)),
+    ("rusqlite-0-29-on-postgres", Resolves(DATABASE, "rusqlite 0.29 bundled")),
+    ("rusqlite-0-37-on-postgres", Resolves(DATABASE, "rusqlite 0.37 bundled")),
+    ("rusqlite-0-40-on-postgres", Resolves(DATABASE, "rusqlite 0.40 bundled")),
+    ("diesel-sqlite-on-postgres", Resolves(DATABASE, "diesel 2 sqlite")),
+    ("sqlx-0-8-on-postgres", Resolves(DATABASE, "sqlx 0.8 postgres sqlite runtime-tokio")),
+    ("sqlx-0-9-on-postgres", Resolves(DATABASE, "sqlx 0.9 postgres sqlite runtime-tokio")),
+    ("rusqlite-0-32", Resolves(FOLDER, "rusqlite 0.32 bundled")),
+    ("rusqlite-0-37", Resolves(FOLDER, "rusqlite 0.37 bundled")),
+    ("rusqlite-0-40", Resolves(FOLDER, "rusqlite 0.40 bundled")),
+    ("rusqlite", Resolves(FOLDER, "rusqlite * bundled")),
+    ("sqlx-0-8-postgres", Resolves(BOTH, "sqlx 0.8 postgres runtime-tokio")),
+    ("sqlx-0-8-sqlite", Resolves(FOLDER, "sqlx 0.8 sqlite runtime-tokio")),
+    ("sqlx-0-9", Resolves(BOTH, "sqlx 0.9 postgres sqlite runtime-tokio")),
+    ("diesel-sqlite", Resolves(FOLDER, "diesel 2 sqlite")),
+    ("diesel-postgres", Resolves(BOTH, "diesel 2 postgres")),
+    ("sea-orm", Resolves(FOLDER, "sea-orm 1 sqlx-sqlite runtime-tokio-rustls")),
+    ("tokio-rusqlite", Resolves(FOLDER, "tokio-rusqlite *")),
+    ("r2d2-sqlite", Resolves(FOLDER, "r2d2_sqlite *")),
+    ("deadpool-sqlite", Resolves(FOLDER, "deadpool-sqlite *")),
+    ("deadpool-postgres", Resolves(BOTH, "deadpool-postgres *")),
     ("actix-diesel", Runs(&[&[]])),
     ("axum-sqlx", RunsOnPostgres),
     ("axum-timeouts", Runs(&[&[]])),
@@ -156,13 +121,13 @@ pub fn run(root: &Path) -> Result<(), String> {
     let names: BTreeSet<&str> = PROGRAMS.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), PROGRAMS.len(), "a row has a folder of its own");
     for (name, trial) in PROGRAMS {
-        let (features, others) = match trial {
-            Resolves(features, others) => (features, others),
-            Lacks(features, _) => (features, ""),
+        let (features, other) = match trial {
+            Resolves(features, other) => (features, dependency(other)),
+            Lacks(features, _) => (features, String::new()),
             _ => continue,
         };
         let place = folder.join(name);
-        write(&place, name, features, others)
+        write(&place, name, features, &other)
             .map_err(|error| format!("{} cannot be written: {error}", place.display()))?;
         resolve(&place, name)?;
         if let Lacks(_, names) = trial {
@@ -257,12 +222,19 @@ fn compile(place: &Path, command: &str, folder: &Path) -> Command {
     cargo
 }
 
-fn write(place: &Path, name: &str, features: &str, others: &str) -> std::io::Result<()> {
+/// A line of a manifest: a crate, its version and its features, as words.
+fn dependency(words: &str) -> String {
+    let mut words = words.split(' ');
+    let (name, version) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    format!("{name} = {{ version = {version:?}, features = {:?} }}", words.collect::<Vec<_>>())
+}
+
+fn write(place: &Path, name: &str, features: &str, other: &str) -> std::io::Result<()> {
     fs::create_dir_all(place)?;
     fs::write(place.join("lib.rs"), "")?;
     let text = format!(
         "[package]\nname = \"beside-{name}\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n[workspace]\n\n[dependencies]\n\
-         mainspring-embed = {{ path = \"../../../crates/mainspring-embed\"{features} }}\n{others}\n"
+         mainspring-embed = {{ path = \"../../../crates/mainspring-embed\"{features} }}\n{other}\n"
     );
     fs::write(place.join("Cargo.toml"), text)
 }
@@ -271,6 +243,13 @@ fn write(place: &Path, name: &str, features: &str, others: &str) -> std::io::Res
 mod tests {
     use super::*;
     use crate::tidy::workspace_root;
+
+    #[test]
+    fn words_are_a_dependency() {
+        let line = r#"sqlx = { version = "0.8", features = ["sqlite", "runtime-tokio"] }"#;
+        assert_eq!(dependency("sqlx 0.8 sqlite runtime-tokio"), line);
+        assert_eq!(dependency("r2d2_sqlite *"), r#"r2d2_sqlite = { version = "*", features = [] }"#);
+    }
 
     #[test]
     fn each_program_of_the_folder_runs() {
