@@ -8,49 +8,48 @@ use std::path::Path;
 
 use super::Finding;
 
-/// Checks the text of one Cargo.toml.
-pub fn check(path: &Path, manifest: &str) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut is_dependencies = false;
-    let mut has_reason = false;
+/// A line of a table of dependencies.
+struct Entry<'a> {
+    line: usize,
+    name: &'a str,
+    value: &'a str,
+    /// Whether a comment stands above it.
+    has_reason: bool,
+}
+
+fn entries(manifest: &str) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    let (mut is_dependencies, mut has_reason) = (false, false);
     for (index, line) in manifest.lines().map(str::trim).enumerate() {
         if line.starts_with('[') {
             is_dependencies = line.trim_end_matches(']').ends_with("dependencies");
-            has_reason = false;
-        } else if line.starts_with('#') {
-            has_reason = true;
-        } else if line.is_empty() {
-            has_reason = false;
         } else if let Some((name, value)) = line.split_once('=')
             && is_dependencies
+            && !line.starts_with('#')
         {
-            let is_own =
-                value.contains("workspace = true") || value.contains("path =") || name.contains(".workspace");
-            if !is_own && !has_reason {
-                let text = format!("the dependency {} has no reason in a comment above it", name.trim());
-                findings.push(Finding::new(path, index + 1, text));
-            }
-            has_reason = false;
+            entries.push(Entry { line: index + 1, name: name.trim(), value, has_reason });
         }
+        has_reason = line.starts_with('#');
     }
-    findings
+    entries
+}
+
+/// Checks the text of one Cargo.toml.
+pub fn check(path: &Path, manifest: &str) -> Vec<Finding> {
+    let is_own = |Entry { name, value, .. }: &Entry<'_>| {
+        value.contains("workspace = true") || value.contains("path =") || name.contains(".workspace")
+    };
+    let bare = entries(manifest).into_iter().filter(|entry| !entry.has_reason && !is_own(entry));
+    bare.map(|Entry { line, name, .. }| {
+        Finding::new(path, line, format!("the dependency {name} has no reason in a comment above it"))
+    })
+    .collect()
 }
 
 /// The names, as code writes them, of all dependencies in the text of one Cargo.toml.
 pub fn dependency_names(manifest: &str) -> Vec<String> {
-    let mut is_dependencies = false;
-    let mut names = Vec::new();
-    for line in manifest.lines().map(str::trim) {
-        if line.starts_with('[') {
-            is_dependencies = line.trim_end_matches(']').ends_with("dependencies");
-        } else if let Some((name, _)) = line.split_once('=')
-            && is_dependencies
-            && !line.starts_with('#')
-        {
-            names.push(name.trim().trim_end_matches(".workspace").replace('-', "_"));
-        }
-    }
-    names
+    let name = |entry: Entry<'_>| entry.name.trim_end_matches(".workspace").replace('-', "_");
+    entries(manifest).into_iter().map(name).collect()
 }
 
 #[cfg(test)]

@@ -233,34 +233,17 @@ fn words(name: &str) -> Vec<String> {
 }
 
 impl<'ast> Visit<'ast> for Names<'_> {
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        self.check_name(&item.ident);
-        visit::visit_item_mod(self, item);
-    }
-
-    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        self.check_type(&item.ident);
-        visit::visit_item_struct(self, item);
-    }
-
-    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.check_type(&item.ident);
-        visit::visit_item_enum(self, item);
-    }
-
-    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        self.check_type(&item.ident);
-        visit::visit_item_trait(self, item);
-    }
-
-    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
-        self.check_type(&item.ident);
-        visit::visit_item_type(self, item);
-    }
-
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.check_function(&item.sig, &item.attrs);
-        visit::visit_item_fn(self, item);
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        match item {
+            syn::Item::Mod(item) => self.check_name(&item.ident),
+            syn::Item::Struct(syn::ItemStruct { ident, .. })
+            | syn::Item::Enum(syn::ItemEnum { ident, .. })
+            | syn::Item::Trait(syn::ItemTrait { ident, .. })
+            | syn::Item::Type(syn::ItemType { ident, .. }) => self.check_type(ident),
+            syn::Item::Fn(item) => self.check_function(&item.sig, &item.attrs),
+            _ => (),
+        }
+        visit::visit_item(self, item);
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
