@@ -50,23 +50,17 @@ pub fn replay(trace: &Trace, make: impl Fn() -> Box<dyn TimerQueue<u64>>) -> Res
     let before = peak_bytes_from_now();
     let mut player = Player::new(make(), steps.timer_count);
     let stopwatch = Stopwatch::start();
-    player.play(&steps.steps, Player::step)?;
+    player.play(&steps.steps)?;
     let ns = stopwatch.ns();
     let memory_bytes = peak_bytes().saturating_sub(before);
-    let mut timed = Player::new(make(), steps.timer_count);
-    let mut worst_ns = 0.0_f64;
-    timed.play(&steps.steps, |player, step| {
-        let stopwatch = Stopwatch::start();
-        let done = player.step(step);
-        worst_ns = worst_ns.max(stopwatch.ns());
-        done
-    })?;
+    let mut timed = Player { worst_ns: Some(0.0), ..Player::new(make(), steps.timer_count) };
+    timed.play(&steps.steps)?;
     let ends = |player: &Player| (player.wakeup_count, player.fired_count, player.fingerprint);
     debug_assert_eq!(ends(&player), ends(&timed), "a queue does the same again");
     let operation_count = steps.steps.len() as u64 + player.fired_count;
     Ok(Outcome {
         operation_ns: ns / operation_count.max(1) as f64,
-        worst_us: worst_ns / 1_000.0,
+        worst_us: timed.worst_ns.unwrap_or_default() / 1_000.0,
         wakeup_count: player.wakeup_count,
         fired_count: player.fired_count,
         fingerprint: player.fingerprint,
@@ -105,50 +99,42 @@ struct Player {
     wakeup_count: u64,
     fired_count: u64,
     fingerprint: u64,
-}
-
-/// What there is to do.
-#[derive(Clone, Copy)]
-enum Turn {
-    Wake(Tick),
-    Move(Move),
+    /// The longest single operation so far, if each is timed by itself.
+    worst_ns: Option<f64>,
 }
 
 impl Player {
     fn new(queue: Box<dyn TimerQueue<u64>>, timer_count: usize) -> Player {
-        Player { queue, ids: vec![None; timer_count], wakeup_count: 0, fired_count: 0, fingerprint: 0 }
+        let ids = vec![None; timer_count];
+        Player { queue, ids, wakeup_count: 0, fired_count: 0, fingerprint: 0, worst_ns: None }
     }
 
-    fn play(
-        &mut self,
-        steps: &[Move],
-        mut take: impl FnMut(&mut Player, Turn) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn play(&mut self, steps: &[Move]) -> Result<(), Failure> {
         let wakeup_count_max = (steps.len() as u64 + 1) * WAKEUPS_PER_OPERATION_MAX;
-        let wake = |player: &mut Player,
-                    until: Tick,
-                    take: &mut dyn FnMut(&mut Player, Turn) -> Result<(), Failure>| {
-            while let Some(at) = player.queue.next_wakeup().filter(|&at| at <= until) {
-                take(player, Turn::Wake(at))?;
-                if wakeup_count_max < player.wakeup_count {
-                    return Err(Failure::Unable("it wakes all the time".to_owned()));
-                }
-            }
-            Ok(())
-        };
         for step in steps {
-            wake(self, step.at, &mut take)?;
-            take(self, Turn::Move(*step))?;
+            self.wake_until(step.at, wakeup_count_max)?;
+            self.timed(|player| player.apply(*step))?;
         }
-        wake(self, Tick::MAX, &mut take)?;
+        self.wake_until(Tick::MAX, wakeup_count_max)?;
         ensure(self.queue.is_empty(), || format!("{} timers never fire", self.queue.len()))
     }
 
-    fn step(&mut self, turn: Turn) -> Result<(), Failure> {
-        match turn {
-            Turn::Wake(at) => self.wake(at),
-            Turn::Move(step) => self.apply(step),
+    fn wake_until(&mut self, until: Tick, wakeup_count_max: u64) -> Result<(), Failure> {
+        while let Some(at) = self.queue.next_wakeup().filter(|&at| at <= until) {
+            self.timed(|player| player.wake(at))?;
+            if wakeup_count_max < self.wakeup_count {
+                return Err(Failure::Unable("it wakes all the time".to_owned()));
+            }
         }
+        Ok(())
+    }
+
+    fn timed(&mut self, operation: impl FnOnce(&mut Player) -> Result<(), Failure>) -> Result<(), Failure> {
+        let Some(worst_ns) = self.worst_ns else { return operation(self) };
+        let stopwatch = Stopwatch::start();
+        let done = operation(self);
+        self.worst_ns = Some(worst_ns.max(stopwatch.ns()));
+        done
     }
 
     fn wake(&mut self, at: Tick) -> Result<(), Failure> {
