@@ -55,6 +55,12 @@ pub trait QueueSubject {
     /// pending.
     fn step(&mut self, due: &mut Due) -> Option<Step>;
 
+    /// Moves time to a wakeup and hands out what is due there.
+    fn wake_at(&mut self, now: u64, due: &mut Due) -> Step {
+        self.advance(now, due);
+        Step { now, wakeup_count: 1 }
+    }
+
     /// Releases the key of a timer that fired. Most need not be told.
     fn release(&mut self, key: Self::Key) {
         drop(key);

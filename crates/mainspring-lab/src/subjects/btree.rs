@@ -57,9 +57,7 @@ impl QueueSubject for Tree {
     }
 
     fn step(&mut self, due: &mut Due) -> Option<Step> {
-        let now = self.map.first_key_value()?.0.0;
-        self.advance(now, due);
-        Some(Step { now, wakeup_count: 1 })
+        Some(self.wake_at(self.map.first_key_value()?.0.0, due))
     }
 
     fn pending_count(&self) -> u64 {

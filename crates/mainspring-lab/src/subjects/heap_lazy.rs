@@ -96,8 +96,7 @@ impl QueueSubject for HeapLazy {
 
     fn step(&mut self, due: &mut Due) -> Option<Step> {
         let now = self.earliest()?;
-        self.advance(now, due);
-        Some(Step { now, wakeup_count: 1 })
+        Some(self.wake_at(now, due))
     }
 
     fn pending_count(&self) -> u64 {

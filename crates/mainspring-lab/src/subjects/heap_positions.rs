@@ -126,9 +126,7 @@ impl QueueSubject for HeapPositions {
     }
 
     fn step(&mut self, due: &mut Due) -> Option<Step> {
-        let now = self.heap.first()?.deadline;
-        self.advance(now, due);
-        Some(Step { now, wakeup_count: 1 })
+        Some(self.wake_at(self.heap.first()?.deadline, due))
     }
 
     fn pending_count(&self) -> u64 {

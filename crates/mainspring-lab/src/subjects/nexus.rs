@@ -81,9 +81,7 @@ impl QueueSubject for Nexus {
     fn step(&mut self, due: &mut Due) -> Option<Step> {
         let next = self.wheel.next_deadline()?;
         let ticks = next.saturating_duration_since(self.start).as_millis() as u64;
-        let now = ticks.max(self.now);
-        self.advance(now, due);
-        Some(Step { now, wakeup_count: 1 })
+        Some(self.wake_at(ticks.max(self.now), due))
     }
 
     fn release(&mut self, key: TimerHandle<u64>) {

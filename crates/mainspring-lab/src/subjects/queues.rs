@@ -94,9 +94,7 @@ impl<Q: TimerQueue<u64>> QueueSubject for ContractQueue<Q> {
     }
 
     fn step(&mut self, due: &mut Due) -> Option<Step> {
-        let now = self.0.next_wakeup()?.get();
-        self.advance(now, due);
-        Some(Step { now, wakeup_count: 1 })
+        Some(self.wake_at(self.0.next_wakeup()?.get(), due))
     }
 
     fn pending_count(&self) -> u64 {

@@ -76,9 +76,7 @@ impl QueueSubject for SlabWheel {
         let next = self.wheel.next_expiry()?;
         // Its answer may be an instant that is not on the grid: a program would sleep to the next whole tick.
         let ticks = next.saturating_duration_since(self.start).as_nanos().div_ceil(1_000_000) as u64;
-        let now = ticks.max(self.now);
-        self.advance(now, due);
-        Some(Step { now, wakeup_count: 1 })
+        Some(self.wake_at(ticks.max(self.now), due))
     }
 
     fn pending_count(&self) -> u64 {

@@ -153,9 +153,7 @@ impl QueueSubject for ByTurns {
         if self.is_woken {
             self.advance(self.now, due);
         }
-        let now = self.asleep_until.get().saturating_mul(self.ms_per_tick);
-        self.advance(now, due);
-        Some(Step { now, wakeup_count: 1 })
+        Some(self.wake_at(self.asleep_until.get().saturating_mul(self.ms_per_tick), due))
     }
 
     fn pending_count(&self) -> u64 {
