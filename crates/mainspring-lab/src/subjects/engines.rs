@@ -100,15 +100,11 @@ fn engine(
 }
 
 fn striped(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
-    let driver = Arc::new(Striped::for_cores(Chunked::new, clock));
-    driver.start(fire.clone())?;
-    Ok(Engine::from_driver(driver))
+    Striped::for_cores(Chunked::new, clock).into_engine(fire.clone())
 }
 
 fn single(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
-    let driver = Arc::new(Single::new(Chunked::new(), clock));
-    driver.start(fire.clone())?;
-    Ok(Engine::from_driver(driver))
+    Single::new(Chunked::new(), clock).into_engine(fire.clone())
 }
 
 fn sharded(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
@@ -116,9 +112,7 @@ fn sharded(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u
 }
 
 fn per_worker(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
-    let driver = Arc::new(PerWorker::new(WORKER_COUNT, Chunked::new, clock));
-    driver.start(fire)?;
-    Ok(Engine::from_driver(driver))
+    PerWorker::new(WORKER_COUNT, Chunked::new, clock).into_engine(fire)
 }
 
 fn poll(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {

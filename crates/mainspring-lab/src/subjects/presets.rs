@@ -20,7 +20,6 @@
 //! | clock of `skynet` | ticks of 10 ms | its own; all others count milliseconds |
 //!
 //! `nginx_loop` is a driver for a program to run; here it runs on a thread of its own, without sockets.
-//! `mainspring` makes its own clock: by turns the same driver is made over the workload's.
 //!
 //! Cost: that of the engine, and an allocation per timer, on whichever thread schedules it.
 //!
@@ -37,10 +36,9 @@ use std::time::Duration;
 use mainspring::Engine;
 use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Fire, FiredTimer, Striped};
+use mainspring::driver::{Fire, FiredTimer};
 use mainspring::front::{RunTasks, Task};
 use mainspring::preset;
-use mainspring_queue::wheel::Chunked;
 
 use super::engines::RunningEngine;
 use super::queues::SIMPLE_SLOT_COUNT;
@@ -52,8 +50,8 @@ use crate::workload;
 use by_turns::ByTurns;
 use turns::Turns;
 
-/// Starts a preset on a clock, with as many workers as it may use processors, if it has workers.
-type Start = fn(Arc<dyn Clock>, usize) -> io::Result<Engine<Task>>;
+/// Starts a preset on a clock.
+type Start = fn(Arc<dyn Clock>) -> io::Result<Engine<Task>>;
 
 /// What a preset is as a subject.
 #[derive(Clone, Copy)]
@@ -92,63 +90,55 @@ const ENDS_AFTER_A_MINUTE: &[(Workload, &str)] = &[
 
 /// The table of presets, in the library's order.
 pub const PRESETS: [Preset; 14] = [
-    preset("preset::go_1_9", "heap::Quaternary", "Go up to 1.9: one heap, one thread", |clock, _| {
-        preset::go_1_9(clock)
-    }),
-    preset("preset::go_1_10", "heap::Quaternary", "Go 1.10 to 1.13: 64 heaps, a thread each", |clock, _| {
+    preset("preset::go_1_9", "heap::Quaternary", "Go up to 1.9: one heap, one thread", preset::go_1_9),
+    preset("preset::go_1_10", "heap::Quaternary", "Go 1.10 to 1.13: 64 heaps, a thread each", |clock| {
         Ok(preset::go_1_10(clock))
     }),
-    preset("preset::go_1_14", "heap::Lazy", "Go from 1.14: a lazy heap per worker", |clock, workers| {
-        preset::go_1_14(clock, workers)
-    }),
+    Preset {
+        start_live: |clock| preset::go_1_14(clock, WORKER_COUNT),
+        ..preset("preset::go_1_14", "heap::Lazy", "Go from 1.14: a lazy heap per worker", |clock| {
+            preset::go_1_14(clock, 1)
+        })
+    },
     Preset {
         unable: ENDS_AFTER_A_MINUTE,
-        ..preset("preset::simple_wheel", "wheel::Simple", "one ring of 65,536 slots of 1 ms", |clock, _| {
+        ..preset("preset::simple_wheel", "wheel::Simple", "one ring of 65,536 slots of 1 ms", |clock| {
             preset::simple_wheel(clock, SIMPLE_SLOT_COUNT)
         })
     },
     Preset {
         unable: WAKES_EVERY_ROUND,
-        ..preset("preset::rounds_wheel", "wheel::Rounds", "virtual levels: 512 slots of 1 ms", |clock, _| {
+        ..preset("preset::rounds_wheel", "wheel::Rounds", "virtual levels: 512 slots of 1 ms", |clock| {
             preset::rounds_wheel(clock, 512, 1)
         })
     },
-    preset("preset::hierarchical_wheel", "wheel::Hierarchical", "levels of ms, s, min, h", |clock, _| {
+    preset("preset::hierarchical_wheel", "wheel::Hierarchical", "levels of ms, s, min, h", |clock| {
         preset::hierarchical_wheel(clock, &[1_000, 60, 60, 24])
     }),
-    preset("preset::kafka", "wheel::Overflow", "Kafka's SystemTimer", |clock, _| preset::kafka(clock)),
-    preset("preset::timingwheel", "wheel::Overflow", "RussellLuo/timingwheel, 1 ms x 20", |clock, _| {
+    preset("preset::kafka", "wheel::Overflow", "Kafka's SystemTimer", preset::kafka),
+    preset("preset::timingwheel", "wheel::Overflow", "RussellLuo/timingwheel, 1 ms x 20", |clock| {
         let tick = preset::TIMINGWHEEL_TICK_MIN;
         preset::timingwheel(clock, tick, preset::KAFKA_SLOT_COUNT).map_err(io::Error::other)
     }),
     Preset {
         granularity: preset::NETTY_TICK.as_millis() as u64,
         unable: WAKES_EVERY_ROUND,
-        ..preset("preset::netty", "wheel::Rounds", "Netty's HashedWheelTimer, 100 ms x 512", |clock, _| {
+        ..preset("preset::netty", "wheel::Rounds", "Netty's HashedWheelTimer, 100 ms x 512", |clock| {
             preset::netty(clock, usize::MAX)
         })
     },
     Preset {
         resolution: preset::SKYNET_TICK,
-        ..preset("preset::skynet", "wheel::Cascading", "skynet's timer, ticks of 10 ms", |clock, _| {
-            preset::skynet(clock)
-        })
+        ..preset("preset::skynet", "wheel::Cascading", "skynet's timer, ticks of 10 ms", preset::skynet)
     },
-    preset("preset::nginx", "RedBlackTree", "nginx's tree, one thread", |clock, _| preset::nginx(clock)),
-    preset("preset::nginx_loop", "RedBlackTree", "nginx's tree in a loop that polls", |clock, _| {
+    preset("preset::nginx", "RedBlackTree", "nginx's tree, one thread", preset::nginx),
+    preset("preset::nginx_loop", "RedBlackTree", "nginx's tree in a loop that polls", |clock| {
         let driver = Arc::new(preset::nginx_loop(clock)?);
         driver.start(WithoutSockets)?;
         Ok(Engine::from_driver(driver))
     }),
-    preset("preset::skip_list", "SkipList", "a skip list, one thread", |clock, _| preset::skip_list(clock)),
-    Preset {
-        start_live: |_, _| preset::mainspring(),
-        ..preset("preset::mainspring", "wheel::Chunked", "Mainspring's own, striped", |clock, _| {
-            let driver = Arc::new(Striped::for_cores(Chunked::new, clock));
-            driver.start(RunTasks)?;
-            Ok(Engine::from_driver(driver))
-        })
-    },
+    preset("preset::skip_list", "SkipList", "a skip list, one thread", preset::skip_list),
+    preset("preset::mainspring", "wheel::Chunked", "Mainspring's own, striped", preset::mainspring_on),
 ];
 
 const fn preset(name: &'static str, structure: &'static str, about: &'static str, start: Start) -> Preset {
@@ -187,7 +177,7 @@ impl Preset {
         if case.workload.is_real_time() {
             return workload::measure_engine(case, |recorder| {
                 let clock = Arc::new(Monotonic::with_resolution(self.resolution));
-                let engine = (self.start_live)(clock, WORKER_COUNT).map_err(failed)?;
+                let engine = (self.start_live)(clock).map_err(failed)?;
                 // It lives as long as the process, which measures one case: threads that count references to
                 // it would meet there.
                 let recorder: &'static Recorder = Box::leak(Box::new(recorder));
@@ -196,7 +186,7 @@ impl Preset {
             });
         }
         let turns = Turns::new(self.resolution);
-        let engine = (self.start)(turns.clone(), 1).map_err(failed)?;
+        let engine = (self.start)(turns.clone()).map_err(failed)?;
         workload::measure_queue(case, || ByTurns::new(engine, turns, self.granularity))
     }
 }
