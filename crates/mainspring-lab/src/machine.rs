@@ -9,7 +9,6 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::stopwatch;
@@ -45,7 +44,6 @@ pub struct Machine {
 impl Machine {
     /// Looks around.
     pub fn here() -> Machine {
-        let date = Timestamp::try_from(stopwatch::date());
         Machine {
             cpu: field("/proc/cpuinfo", "model name"),
             core_count: thread::available_parallelism().map_or(1, usize::from),
@@ -55,8 +53,7 @@ impl Machine {
             kernel: first_line("/proc/sys/kernel/osrelease"),
             rustc: output("rustc", &["--version"]),
             commit: output("git", &["describe", "--always", "--dirty", "--abbrev=7"]),
-            date: date
-                .map_or_else(|_| UNKNOWN.to_owned(), |date| date.strftime("%Y-%m-%d %H:%M UTC").to_string()),
+            date: stopwatch::date().strftime("%Y-%m-%d %H:%M UTC").to_string(),
             command: std::env::args().skip(1).collect::<Vec<_>>().join(" "),
         }
     }

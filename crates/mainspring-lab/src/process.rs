@@ -19,7 +19,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::Pid;
 
 use crate::case::{Case, Failure, Measurement, Workload};
-use crate::coverage::{self, cpu_seconds_max};
+use crate::coverage::cpu_seconds_max;
 use crate::subject::Subject;
 use crate::subjects;
 
@@ -67,15 +67,11 @@ fn confine(subject: &Subject, case: &Case) -> Result<(), Failure> {
     confine_to(core_count, cpu_seconds_max(case.size))
 }
 
-/// Pins this process to one core, and limits its time.
+/// Pins this process to some cores, and limits its time.
 ///
 /// # Errors
 /// The system does not let it.
-pub fn confine_to_one_core() -> Result<(), Failure> {
-    confine_to(1, coverage::CPU_SECONDS_MAX)
-}
-
-fn confine_to(core_count: usize, cpu_seconds_max: u64) -> Result<(), Failure> {
+pub fn confine_to(core_count: usize, cpu_seconds_max: u64) -> Result<(), Failure> {
     debug_assert!(0 < core_count, "a process has a core");
     let wrong = |error: nix::Error| Failure::Wrong(format!("the process could not be pinned: {error}"));
     let allowed = sched_getaffinity(Pid::from_raw(0)).map_err(wrong)?;

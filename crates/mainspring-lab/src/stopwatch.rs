@@ -9,7 +9,9 @@
 
 use std::fs;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
 
 /// Now, by the monotonic clock.
 pub fn instant() -> Instant {
@@ -17,8 +19,8 @@ pub fn instant() -> Instant {
 }
 
 /// Now, by the wall clock: the date of results.
-pub fn date() -> SystemTime {
-    SystemTime::now()
+pub fn date() -> Timestamp {
+    Timestamp::now()
 }
 
 /// How long it is until an instant; nothing if it has passed.

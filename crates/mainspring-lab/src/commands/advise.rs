@@ -12,6 +12,7 @@ use mainspring::trace::Trace;
 
 use crate::advise::{Features, Outcome, replay, sentences};
 use crate::case::Failure;
+use crate::coverage::CPU_SECONDS_MAX;
 use crate::process;
 use crate::subjects::{named, queues};
 use crate::table::{align, group, three_digits};
@@ -33,7 +34,7 @@ pub fn replay_here(subject: &str, path: &Path) -> Result<ExitCode, Box<dyn Error
     let trace = read(path)?;
     let queue = named(subject).filter(|subject| subject.make_queue().is_some());
     let subject = queue.ok_or_else(|| format!("{subject} is no queue of ours"))?;
-    let outcome = process::confine_to_one_core()
+    let outcome = process::confine_to(1, CPU_SECONDS_MAX)
         .and_then(|()| replay(&trace, || subject.make_queue().expect("the subject has been asked before")));
     println!("{}", serde_json::to_string(&outcome)?);
     Ok(ExitCode::SUCCESS)

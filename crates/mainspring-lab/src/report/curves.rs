@@ -5,7 +5,7 @@
 //!
 //! Cost: none. It does not smooth.
 
-use super::axis::Axis;
+use super::axis::{Axis, Tick};
 use super::canvas::{self, Anchor, Canvas, LARGE, SMALL};
 use super::palette::{GRID, INK, is_default, of_curve};
 use crate::subjects::queues::DEFAULT;
@@ -71,20 +71,19 @@ const NAMED: [&str; 16] = [
 /// Cost against the number of timers.
 pub fn against_size(heading: &str, axis_title: &str, curves: Vec<Curve>) -> String {
     let x_axis = Axis::log(&all(&curves, |point| point.x), LEFT, RIGHT);
-    let ticks = x_axis.ticks().into_iter().map(|tick| (tick.pixel, tick.label)).collect();
-    draw(heading, axis_title, "number of timers N, logarithmic", curves, (x_axis, ticks))
+    draw(heading, axis_title, "number of timers N, logarithmic", curves, (x_axis, x_axis.ticks()))
 }
 
 /// Lateness over quantiles, whose places are evenly spaced.
 pub fn over_quantiles(heading: &str, axis_title: &str, curves: Vec<Curve>) -> String {
     let x_axis = Axis::linear(-0.3, QUANTILES.len() as f64 - 0.7, LEFT, RIGHT);
     let label = |(place, (quantile, _)): (usize, &(f64, &str))| {
-        let text = match *quantile {
+        let label = match *quantile {
             0.0 => "least".to_owned(),
             1.0 => "largest".to_owned(),
             quantile => format!("{} %", (quantile * 1e6).round() / 1e4),
         };
-        (x_axis.pixel(place as f64), text)
+        Tick { pixel: x_axis.pixel(place as f64), label }
     };
     let ticks = QUANTILES.iter().enumerate().map(label).collect();
     draw(heading, axis_title, "share of timers that are at most so late", curves, (x_axis, ticks))
@@ -99,7 +98,7 @@ fn draw(
     y_title: &str,
     x_title: &str,
     mut curves: Vec<Curve>,
-    (x_axis, x_ticks): (Axis, Vec<(i32, String)>),
+    (x_axis, x_ticks): (Axis, Vec<Tick>),
 ) -> String {
     curves.retain(|curve| !curve.points.is_empty());
     let goes_right = |curve: &Curve| curve.points.is_sorted_by(|left, right| left.x < right.x);
@@ -111,7 +110,7 @@ fn draw(
             canvas.line(&[(LEFT, tick.pixel), (RIGHT, tick.pixel)], GRID, 1);
             canvas.text((LEFT - 8, tick.pixel), &tick.label, SMALL, Anchor::End);
         }
-        for (x, label) in x_ticks {
+        for Tick { pixel: x, label } in x_ticks {
             canvas.line(&[(x, TOP), (x, BOTTOM)], GRID, 1);
             canvas.text((x, BOTTOM + 14), &label, SMALL, Anchor::Middle);
         }
