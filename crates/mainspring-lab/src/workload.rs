@@ -84,7 +84,11 @@ pub fn measure_engine<S: EngineSubject>(
         Workload::W1b => live::measure_churn(case, &make()?, &recorder, Victim::Oldest),
         Workload::W2 => live::measure_reset(case, &make()?, &recorder),
         Workload::W5 => threads::measure(case, &make()?, &recorder),
-        Workload::W6 => lateness::measure(case, &make()?, &recorder),
+        Workload::W6 => {
+            let subject = make()?;
+            let _entered = subject.enter();
+            lateness::measure(case, &recorder, |at, payload| subject.launch(at, payload))
+        }
         Workload::W7 => idle::measure(case, &make()?, Crowd::Waits),
         Workload::W7b => idle::measure(case, &make()?, Crowd::Cancelled),
         Workload::W9 => burst::measure_engine(case, &make()?, &recorder),

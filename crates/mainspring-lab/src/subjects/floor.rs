@@ -58,7 +58,8 @@ impl Table {
 
     /// Takes the record behind an id for a new timer.
     #[inline]
-    fn renew(&mut self, held: usize, step: u64, deadline: u64) {
+    fn renew(&mut self, held: u64, step: u64, deadline: u64) {
+        let held = held as usize;
         let record = self.ids[held];
         let renewed = &mut self.records[record as usize];
         renewed.deadline = deadline;
@@ -71,9 +72,17 @@ impl Table {
 
 fn measure(case: &Case) -> Measurement {
     match case.workload {
-        Workload::W1 => Ok(churn(case, |random, size, _| random.below(size))),
-        Workload::W1b => Ok(churn(case, |_, size, step| step % size)),
-        Workload::W2 => Ok(reset(case)),
+        Workload::W1 => Ok(steps(case, "pair_ns", |table, random, step| {
+            let deadline = 1 + random.below(SPREAD);
+            table.renew(random.below(case.size), step, deadline);
+        })),
+        Workload::W1b => Ok(steps(case, "pair_ns", |table, random, step| {
+            table.renew(step % case.size, step, 1 + random.below(SPREAD));
+        })),
+        Workload::W2 => Ok(steps(case, "reset_ns", |table, random, step| {
+            let record = table.ids[random.below(case.size) as usize];
+            table.records[record as usize].deadline = step / 1_000 + RESET_DELAY;
+        })),
         Workload::W3 => Ok(drain(case)),
         Workload::W4 => Ok(walk(case)),
         _ => Err(Failure::Unable("the floor is memory's: it has no clock and no threads".to_owned())),
@@ -87,7 +96,8 @@ fn shuffle(ids: &mut [u64], random: &mut Random) {
     }
 }
 
-fn churn(case: &Case, pick: impl Fn(&mut Random, u64, u64) -> u64) -> Vec<Figure> {
+/// Steps of W1, W1b or W2.
+fn steps(case: &Case, metric: &str, step: impl Fn(&mut Table, &mut Random, u64)) -> Vec<Figure> {
     let mut random = Random::new(case.seed);
     let mut table = Table::new(case.size);
     if case.workload == Workload::W1 {
@@ -95,28 +105,12 @@ fn churn(case: &Case, pick: impl Fn(&mut Random, u64, u64) -> u64) -> Vec<Figure
     }
     let step_count = churn_step_count(case.size);
     let stopwatch = OwnTime::start();
-    for step in 0..step_count {
-        let deadline = 1 + random.below(SPREAD);
-        let held = pick(&mut random, case.size, step);
-        table.renew(held as usize, step, deadline);
+    for number in 0..step_count {
+        step(&mut table, &mut random, number);
     }
-    let pair_ns = stopwatch.ns_per(step_count);
-    black_box(&table.entries);
-    vec![Figure::new("pair_ns", pair_ns)]
-}
-
-fn reset(case: &Case) -> Vec<Figure> {
-    let mut random = Random::new(case.seed);
-    let mut table = Table::new(case.size);
-    let step_count = churn_step_count(case.size);
-    let stopwatch = OwnTime::start();
-    for step in 0..step_count {
-        let record = table.ids[random.below(case.size) as usize];
-        table.records[record as usize].deadline = step / 1_000 + RESET_DELAY;
-    }
-    let reset_ns = stopwatch.ns_per(step_count);
-    black_box(&table.records);
-    vec![Figure::new("reset_ns", reset_ns)]
+    let ns = stopwatch.ns_per(step_count);
+    black_box((&table.entries, &table.records));
+    vec![Figure::new(metric, ns)]
 }
 
 /// W4 with nothing but the answers: which deadline is next, and what fires there.

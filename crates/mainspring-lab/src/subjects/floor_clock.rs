@@ -12,8 +12,8 @@
 //!
 //! It is no engine: it takes its timers before the first is due, and cannot cancel.
 
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,12 +21,11 @@ use mainspring::clock::{Clock, Monotonic, Notifier};
 use mainspring_queue::Tick;
 
 use super::engines::{THRIFTY_TICK, TOLERANCE, precise_clock};
-use crate::api::EngineSubject;
 use crate::case::{Case, Failure, Measurement, Workload};
 use crate::recorder::Recorder;
 use crate::stopwatch::until;
 use crate::subject::{Kind, Subject};
-use crate::workload;
+use crate::workload::lateness;
 
 /// The floor of the precise engine.
 pub const PRECISE: &str = "floor-precise-10us";
@@ -57,7 +56,9 @@ fn measure(case: &Case, clock: Monotonic, tolerance: Duration) -> Measurement {
     if case.workload != Workload::W6 {
         return Err(Failure::Unable("the floor of the clock: it can be late, and nothing else".to_owned()));
     }
-    workload::measure_engine(case, |recorder| Loop::start(recorder, Arc::new(clock), tolerance, case.size))
+    let recorder = Arc::new(Recorder::new(case.size));
+    let floor = Loop::start(Arc::clone(&recorder), Arc::new(clock), tolerance, case.size)?;
+    lateness::measure(case, &recorder, |at, payload| floor.launch(at, payload))
 }
 
 /// A timer of the loop.
@@ -66,7 +67,7 @@ type Shot = (Tick, u64);
 struct Loop {
     clock: Arc<Monotonic>,
     tolerance: Duration,
-    shots: Mutex<Sender<Shot>>,
+    shots: Sender<Shot>,
 }
 
 impl Loop {
@@ -81,7 +82,14 @@ impl Loop {
         let thread = thread::Builder::new().name("floor".to_owned());
         let started = thread.spawn(move || run(&receiver, size, &thread_clock, &recorder));
         started.map_err(|error| Failure::Wrong(format!("its thread did not start: {error}")))?;
-        Ok(Loop { clock, tolerance, shots: Mutex::new(sender) })
+        Ok(Loop { clock, tolerance, shots: sender })
+    }
+
+    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
+        let earliest = self.clock.after(until(at));
+        let ticks = self.tolerance.as_nanos() / self.clock.resolution().as_nanos();
+        let tick = earliest.roundest_until(earliest.after(ticks as u64));
+        self.shots.send((tick, payload)).map_err(|_| Failure::Wrong("the loop has ended".to_owned()))
     }
 }
 
@@ -96,31 +104,5 @@ fn run(receiver: &Receiver<Shot>, size: u64, clock: &Monotonic, recorder: &Recor
         while let Some((_, payload)) = shots.next_if(|(tick, _)| *tick <= now) {
             recorder.fired(payload);
         }
-    }
-}
-
-impl EngineSubject for Loop {
-    type Key = ();
-
-    const CANCEL_TELLS: bool = false;
-
-    fn schedule(&self, _: Duration, _: u64) -> Result<(), Failure> {
-        Err(Failure::Unable("a loop over a sorted array takes its timers in the beginning".to_owned()))
-    }
-
-    fn cancel(&self, (): ()) -> bool {
-        false
-    }
-
-    fn reset(&self, (): (), _: Duration) -> Result<(), Failure> {
-        Err(Failure::Unable("a loop over a sorted array moves nothing".to_owned()))
-    }
-
-    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
-        let earliest = self.clock.after(until(at));
-        let ticks = self.tolerance.as_nanos() / self.clock.resolution().as_nanos();
-        let tick = earliest.roundest_until(earliest.after(ticks as u64));
-        let sent = self.shots.lock().unwrap_or_else(PoisonError::into_inner).send((tick, payload));
-        sent.map_err(|_| Failure::Wrong("the loop has ended".to_owned()))
     }
 }

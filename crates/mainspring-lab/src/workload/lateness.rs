@@ -12,10 +12,9 @@
 //!
 //! It does not wait for the hopelessly late: what has not fired some seconds after its time fails the check.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::usage::cpu_seconds;
-use crate::api::EngineSubject;
 use crate::case::{Case, Failure, Figure, Measurement, ensure};
 use crate::random::Random;
 use crate::recorder::{LATENESS_NS_MAX, Recorder};
@@ -59,17 +58,20 @@ const _: () = {
     }
 };
 
-/// Measures W6.
+/// Measures W6 of what launches timers: an engine, or the floor.
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
+pub fn measure(
+    case: &Case,
+    recorder: &Recorder,
+    launch: impl Fn(Instant, u64) -> Result<(), Failure>,
+) -> Measurement {
     let mut random = Random::new(case.seed);
-    let _entered = subject.enter();
     let (lead_ns, span_ns) = (LEAD.as_nanos() as u64, SPAN.as_nanos() as u64);
     for _ in 0..case.size {
         let payload = lead_ns + random.below(span_ns);
-        subject.launch(recorder.at(payload), payload)?;
+        launch(recorder.at(payload), payload)?;
     }
     let begin = recorder.at(lead_ns);
     if begin <= stopwatch::instant() {
