@@ -58,7 +58,7 @@ impl Step {
 
 /// How many tests of the program run at a time, on however few cores. They wait for others most of the
 /// time: on two cores those of the command line took 196 s two at a time, and 91 s six at a time.
-const WAITING: &str = "6";
+pub(crate) const WAITING: &str = "6";
 
 /// With how many processes the side lane compiles: with as many as the other lane a small machine would have
 /// no memory for both.

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::ci::WAITING;
 use crate::program::{cargo, succeed};
 use crate::tidy;
 
@@ -36,9 +37,6 @@ const _: () = assert!(UNKNOWN.as_secs() < BUDGET.as_secs());
 
 /// How long each binary of tests took the last time.
 const TIMES: &str = "target/fast.txt";
-
-/// How many tests run at a time: see the gate, which they wait in as well.
-const WAITING: &str = "6";
 
 /// A crate of the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -51,7 +51,7 @@ enum Api {
 type Measure = Box<dyn Fn(&Case) -> Measurement>;
 
 /// The function that makes an empty queue of ours.
-type MakeQueue = Box<dyn Fn() -> Box<dyn TimerQueue<u64>>>;
+pub type MakeQueue = Box<dyn Fn() -> Box<dyn TimerQueue<u64>>>;
 
 /// One subject.
 pub struct Subject {
@@ -63,7 +63,8 @@ pub struct Subject {
     pub about: &'static str,
     api: Api,
     measure: Measure,
-    queue: Option<MakeQueue>,
+    /// The queue alone, of one of ours: for what replays traces.
+    pub queue: Option<MakeQueue>,
 }
 
 impl Subject {
@@ -86,12 +87,6 @@ impl Subject {
     ) -> Subject {
         let measure = move |case: &Case| workload::measure_queue(case, || make(case));
         Subject { api: Api::Structure, ..Subject::new(name, kind, about, measure) }
-    }
-
-    /// The same with a way to make the queue alone, for what replays traces.
-    #[must_use]
-    pub fn with_queue(self, make: impl Fn() -> Box<dyn TimerQueue<u64>> + 'static) -> Subject {
-        Subject { queue: Some(Box::new(make)), ..self }
     }
 
     /// Makes a subject of an engine.

@@ -42,19 +42,13 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
     let (mut file_lines, mut function_lines) = (Vec::new(), Vec::new());
     for source in sources {
         let functions = functions(source);
-        for function in &functions {
-            if function.lines > FUNCTION_LINES_MAX {
-                let text = format!("fn {} has {} lines, budget 70", function.name, function.lines);
-                findings.push(Finding::new(&source.path, function.start, text));
-            }
+        let mut find = |line, text: String| findings.push(Finding::new(&source.path, line, text));
+        for Function { name, start, lines } in functions.iter().filter(|it| FUNCTION_LINES_MAX < it.lines) {
+            find(*start, format!("fn {name} has {lines} lines, budget 70"));
         }
         let lines = source.text.lines().count();
         if lines > FILE_LINES_MAX {
-            findings.push(Finding::new(
-                &source.path,
-                lines,
-                format!("the file has {lines} lines, budget 500"),
-            ));
+            find(lines, format!("the file has {lines} lines, budget 500"));
         }
         if !source.is_test() {
             file_lines.push(lines);

@@ -60,39 +60,34 @@ pub fn check(unsafe_files: &[String], sources: &[Source]) -> Vec<Finding> {
 /// The findings of one file, and the lines where its unsafe code begins.
 fn check_source(source: &Source) -> (Vec<Finding>, Vec<usize>) {
     let mut findings = Vec::new();
+    let mut find = |line: usize, text: &str| findings.push(Finding::new(&source.path, line, text));
     if !source.text.starts_with("//! ") {
-        findings.push(Finding::new(
-            &source.path,
-            1,
-            "the file has no header: it begins with //! and a sentence",
-        ));
+        find(1, "the file has no header: it begins with //! and a sentence");
     }
     if let Some(word) = question_word(&source.text) {
-        let text = format!("the header begins with `{word}`: it begins with its subject");
-        findings.push(Finding::new(&source.path, 1, text));
+        find(1, &format!("the header begins with `{word}`: it begins with its subject"));
     }
     let mut is_block = false;
-    for (index, line) in source.text.lines().enumerate() {
+    for (number, line) in (1..).zip(source.text.lines()) {
         is_block ^= is_fence(line);
         if let Some(mark) = left_over(line) {
-            findings.push(Finding::new(&source.path, index + 1, format!("{mark} does not land")));
+            find(number, &format!("{mark} does not land"));
         }
         if !is_block && is_too_wide(line) {
-            let text = format!("the comment has {} columns, at most 110", line.chars().count());
-            findings.push(Finding::new(&source.path, index + 1, text));
+            find(number, &format!("the comment has {} columns, at most 110", line.chars().count()));
         }
         if names_no_source(line) {
-            let text = "a header without a source says nothing about it";
-            findings.push(Finding::new(&source.path, index + 1, text));
+            find(number, "a header without a source says nothing about it");
         }
-        findings.extend(replaced(line).map(|text| Finding::new(&source.path, index + 1, text)));
+        if let Some(fault) = replaced(line) {
+            find(number, &fault);
+        }
     }
     for index in one_word_docs(&source.text) {
-        let text = "a doc comment of one word says nothing that the name does not";
-        findings.push(Finding::new(&source.path, index + 1, text));
+        find(index + 1, "a doc comment of one word says nothing that the name does not");
     }
     if let Some(index) = empty_end(&source.text) {
-        findings.push(Finding::new(&source.path, index + 1, "the header ends with an empty line"));
+        find(index + 1, "the header ends with an empty line");
     }
     let mut names = Names { source, findings, unsafe_lines: Vec::new() };
     names.visit_file(&source.syntax);

@@ -48,8 +48,9 @@ fn queue<Q>(name: &'static str, about: &'static str, make: impl Fn() -> Q + Copy
 where
     Q: TimerQueue<u64> + 'static,
 {
-    let subject = Subject::queue(name, Kind::Ours, about, move |_| ContractQueue(make()));
-    subject.with_queue(move || Box::new(make()))
+    let mut subject = Subject::queue(name, Kind::Ours, about, move |_| ContractQueue(make()));
+    subject.queue = Some(Box::new(move || Box::new(make())));
+    subject
 }
 
 /// Any queue that keeps the contract.
