@@ -24,20 +24,10 @@ pub struct Estimate {
 }
 
 /// A sum of what was expected and of what it took.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default)]
 struct Pace {
     expected: f64,
     taken: f64,
-}
-
-impl Pace {
-    fn add(self, expected: f64, taken: f64) -> Pace {
-        Pace { expected: self.expected + expected, taken: self.taken + taken }
-    }
-
-    fn ratio(self) -> Option<f64> {
-        (self.expected > 0.0).then(|| self.taken / self.expected)
-    }
 }
 
 impl Estimate {
@@ -70,15 +60,17 @@ impl Estimate {
         let mut all = Pace::default();
         for ((subject, case), &(count, seconds)) in &self.seen {
             let expected = seconds_expected(case) * f64::from(count);
-            let pace = by_subject.entry(subject).or_default();
-            *pace = pace.add(expected, seconds);
-            all = all.add(expected, seconds);
+            for pace in [by_subject.entry(subject).or_default(), &mut all] {
+                pace.expected += expected;
+                pace.taken += seconds;
+            }
         }
+        let ratio = |pace: &Pace| (pace.expected > 0.0).then(|| pace.taken / pace.expected);
         let one = |key: &(String, Case)| match self.seen.get(key) {
             Some(&(count, seconds)) => seconds / f64::from(count),
             None => {
-                let own = by_subject.get(key.0.as_str()).and_then(|pace| pace.ratio());
-                seconds_expected(&key.1) * own.or_else(|| all.ratio()).unwrap_or(1.0)
+                let own = by_subject.get(key.0.as_str()).and_then(ratio);
+                seconds_expected(&key.1) * own.or_else(|| ratio(&all)).unwrap_or(1.0)
             }
         };
         let left: f64 = self.left.iter().map(|(key, &count)| one(key) * f64::from(count)).sum();
