@@ -80,7 +80,7 @@ const ROWS: [Row; 12] = [
     // nothing, times that look back, outages that are clipped and joined.
     Row { crates: &["mainspring-cli"], lines: 6_626, house: 5_600, later: 250 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 10_605, house: 7_000, later: 1_224 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 9_979, house: 7_000, later: 1_224 },
 ];
 
 /// Checks every row, and that each crate is in one.
