@@ -40,6 +40,8 @@ pub(super) struct Questions {
     waiting: VecDeque<(u64, Question)>,
     answers: Receiver<QuestionAnswer>,
     notifications: Notifications,
+    /// While it is held, the other end is not readable for good where no thread has one.
+    _notifier: Notifier,
 }
 
 impl Questions {
@@ -50,8 +52,16 @@ impl Questions {
     pub(super) fn start(reader: Option<Box<dyn Reader + Send>>) -> io::Result<Questions> {
         let (notifier, notifications) = pair()?;
         let (back, answers) = channel();
-        let (sender, thread) = reader.map(|reader| spawn(reader, back, notifier)).transpose()?.unzip();
-        Ok(Questions { sender, thread, waiting: VecDeque::new(), answers, notifications })
+        let of_thread = notifier.clone();
+        let (sender, thread) = reader.map(|reader| spawn(reader, back, of_thread)).transpose()?.unzip();
+        Ok(Questions {
+            sender,
+            thread,
+            waiting: VecDeque::new(),
+            answers,
+            notifications,
+            _notifier: notifier,
+        })
     }
 
     pub(super) fn add(&mut self, writer: &Writer, question: Question) {
@@ -118,4 +128,16 @@ fn spawn(
     };
     let thread = thread::Builder::new().name("reader".to_owned()).spawn(work)?;
     Ok((sender, thread))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::waiting::is_readable;
+
+    #[test]
+    fn the_loop_sleeps_where_no_thread_answers() {
+        let questions = Questions::start(None).unwrap();
+        assert!(!is_readable(questions.as_fd()), "nothing is ever answered here: the loop would turn for ever");
+    }
 }
