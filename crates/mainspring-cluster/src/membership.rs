@@ -287,7 +287,7 @@ impl Membership {
         debug_assert!(assigned.is_sorted_by_key(|each| each.number), "orders come in their order");
         let has_more = MAX_PAGE <= assigned.len();
         let is_all = after == 0 && !has_more;
-        let (mut own, mut has_news) = (HashSet::new(), false);
+        let mut own = HashSet::new();
         for each in assigned {
             let attempted = (each.assignment.key.clone(), each.assignment.attempt);
             session.last_assigned = session.last_assigned.max(each.number);
@@ -307,9 +307,7 @@ impl Membership {
                     let file = path(&self.folder, &start.key, start.cause);
                     let file = OwnFile::begin(&mut self.reader, start.key.clone(), start.attempt, file);
                     session.files.insert(attempted, file);
-                    // The loop has ended only if this thread is to end.
-                    let _ = self.link.news.send(MembershipNews::Start(Box::new(start)));
-                    has_news = true;
+                    self.link.tell(MembershipNews::Start(Box::new(start)));
                 }
                 Err(why) => {
                     let Assignment { key, attempt, .. } = each.assignment;
@@ -317,16 +315,12 @@ impl Membership {
                     let mut end = AttemptEnd::new(key, attempt, Outcome::Returned);
                     end.retry_at = Some(Moment::now().after(UNREAD_WAIT).wall);
                     session.report(end);
-                    let _ = self.link.news.send(MembershipNews::Note(text));
-                    has_news = true;
+                    self.link.tell(MembershipNews::Note(text));
                 }
             }
         }
         if is_all {
             session.compare(&own);
-        }
-        if has_news {
-            self.link.notify();
         }
         self.pass_on(kills);
         let before = std::mem::take(&mut self.read);
@@ -356,15 +350,10 @@ impl Membership {
 
     fn pass_on(&mut self, kills: Vec<Kill>) {
         let Some(session) = &mut self.session else { return };
-        let mut is_told = false;
         for kill in kills {
             if session.killed.insert((kill.key.clone(), kill.attempt)) {
-                is_told = true;
-                let _ = self.link.news.send(MembershipNews::Kill(session.id, (kill.key, kill.attempt)));
+                self.link.tell(MembershipNews::Kill(session.id, (kill.key, kill.attempt)));
             }
-        }
-        if is_told {
-            self.link.notify();
         }
     }
 
@@ -388,8 +377,7 @@ impl Membership {
         self.unkept.clear();
         self.waits_for_end = true;
         self.link.lease.end();
-        let _ = self.link.news.send(MembershipNews::Lost);
-        self.link.notify();
+        self.link.tell(MembershipNews::Lost);
     }
 }
 

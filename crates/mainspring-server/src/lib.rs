@@ -34,6 +34,7 @@ pub mod folder_store;
 pub mod log;
 mod machine_start;
 pub mod message;
+pub mod notified_channel;
 pub mod protocol;
 pub mod relative;
 #[cfg(test)]

@@ -398,7 +398,7 @@ impl Server {
         let wait = waits.into_iter().flatten().min();
         let mut readable: Vec<BorrowedFd<'_>> = self.alarm.fd().into_iter().collect();
         readable.extend(self.owner.fds());
-        readable.push(self.parser.as_fd());
+        readable.push(self.parser.parsed.as_fd());
         readable.extend(self.calls.as_ref().map(AsFd::as_fd));
         let mut writable = Vec::new();
         readable.extend(self.signals.fds());

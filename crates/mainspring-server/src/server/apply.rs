@@ -49,8 +49,8 @@ impl Server {
 
     /// Takes in what texts say that were parsed.
     pub(super) fn take_parsed(&mut self) {
-        self.parser.clear();
-        while let Some((request_id, parsed)) = self.parser.next_parsed() {
+        self.parser.parsed.clear();
+        while let Some((request_id, parsed)) = self.parser.parsed.next() {
             self.clients.end_question(request_id);
             let next = parsed.and_then(|parsed| self.put_into_force(request_id, parsed));
             self.go_on(request_id, next);

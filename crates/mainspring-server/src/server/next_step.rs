@@ -7,7 +7,6 @@
 //!
 //! Cost: none.
 
-use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -121,12 +120,6 @@ pub(super) struct QuestionAnswer {
     pub(super) asking: NextResult,
     /// How long the store took.
     pub(super) took: Duration,
-}
-
-impl fmt::Debug for Question {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Question").field(&self.request_id).finish()
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! tell ─▶ inputs ─ take_in ─▶ planner ─ send_batches ─▶ writer ─▶ store's thread ─▶ next_news: Committed ─▶ outputs
-//!                                                       questions ─▶ reader's thread ─▶ next_answer
+//!                                                       questions ─▶ reader's thread ─▶ answers
 //! ```
 //!
 //! No other part changes the planner or gives the store anything to write. Other parts tell it facts, and
@@ -28,6 +28,7 @@ use super::questions::Questions;
 use super::store_thread::Report;
 use super::writer::Writer;
 use crate::error::Error;
+use crate::notified_channel::NotifiedReceiver;
 use mainspring_action::needs;
 use mainspring_exec::clock::{Moment, Reading, boot_time, follow};
 use mainspring_host::net::{AsFd, BorrowedFd};
@@ -99,9 +100,9 @@ impl Owner {
         &self.writer
     }
 
-    /// What is asked of the store, and its answers.
-    pub(super) fn questions(&self) -> &Questions {
-        &self.questions
+    /// The answers of the store to what was asked.
+    pub(super) fn answers(&self) -> &NotifiedReceiver<QuestionAnswer> {
+        &self.questions.answers
     }
 
     /// By what the jobs are owned.
@@ -302,6 +303,6 @@ impl Owner {
 
     /// What to poll: one for what the store's thread reports, one for answers.
     pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
-        [self.writer.as_fd(), self.questions.as_fd()]
+        [self.writer.as_fd(), self.questions.answers.as_fd()]
     }
 }

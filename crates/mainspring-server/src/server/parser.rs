@@ -1,8 +1,7 @@
 //! Texts of clients on their way to a thread that parses them, and what they say on its way back.
 //!
 //! ```text
-//! loop ── ClientText ──▶ channel ──▶ thread: parse ── ParsedText ──▶ channel ──▶ loop: applies it
-//!                                              └─ a byte on a socket pair, so that poll wakes
+//! loop ── ClientText ──▶ channel ──▶ thread: parse ── ParsedText ──▶ notified channel ──▶ loop: applies it
 //! ```
 //!
 //! A text of some megabytes is parsed for a second or more. Meanwhile the loop starts and ends runs, and
@@ -14,29 +13,25 @@
 //! Does not know what a text says: see [`client_text`](super::client_text).
 
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::sync::mpsc::Sender;
 
 use super::client_text::{ClientText, ParsedText};
 use super::next_step::RequestId;
+use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 use crate::protocol::{ErrorKind, ErrorWire};
-use mainspring_exec::notifier::{Notifications, Notifier, pair};
 use mainspring_file::loaded_file::Reader;
-use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// What a text says, or what is wrong with it, and the request that it came with.
 pub(super) type ParsedRequest = (RequestId, Result<ParsedText, ErrorWire>);
 
 /// The loop's side of the thread that parses.
-#[derive(Debug)]
 pub(super) struct Parser {
     reader: Reader,
     /// `None` before the first text.
     sender: Option<Sender<(RequestId, ClientText)>>,
-    back: Sender<ParsedRequest>,
-    parsed: Receiver<ParsedRequest>,
-    notifier: Notifier,
-    notifications: Notifications,
+    back: NotifyingSender<ParsedRequest>,
+    /// What was parsed.
+    pub(super) parsed: NotifiedReceiver<ParsedRequest>,
 }
 
 impl Parser {
@@ -46,9 +41,8 @@ impl Parser {
     ///
     /// When the operating system gives no socket pair.
     pub(super) fn new(reader: Reader) -> io::Result<Parser> {
-        let (notifier, notifications) = pair()?;
-        let (back, parsed) = channel();
-        Ok(Parser { reader, sender: None, back, parsed, notifier, notifications })
+        let (back, parsed) = notified_channel()?;
+        Ok(Parser { reader, sender: None, back, parsed })
     }
 
     /// Texts that come from now on are parsed as this reader reads files.
@@ -66,7 +60,7 @@ impl Parser {
         let failed = || ErrorWire::new(ErrorKind::Failed, "there is no thread that parses texts");
         let sender = match self.sender.take() {
             Some(sender) => sender,
-            None => self.spawn().map_err(|_| failed())?,
+            None => self.start_thread().map_err(|_| failed())?,
         };
         // It fails only after a panic of the thread, which is on standard error: the next text has a new one.
         sender.send((request_id, text)).map_err(|_| failed())?;
@@ -74,35 +68,10 @@ impl Parser {
         Ok(())
     }
 
-    /// What was parsed next, if anything.
-    pub(super) fn next_parsed(&self) -> Option<ParsedRequest> {
-        self.parsed.try_recv().ok()
-    }
-
-    /// Clears the notifications so far: what was parsed is looked for afterwards.
-    pub(super) fn clear(&self) {
-        self.notifications.clear();
-    }
-
     /// Starts the thread. It ends with its channel; the end waits for no text.
-    fn spawn(&self) -> io::Result<Sender<(RequestId, ClientText)>> {
-        let (sender, texts) = channel::<(RequestId, ClientText)>();
-        let (reader, back, notifier) = (self.reader.clone(), self.back.clone(), self.notifier.clone());
-        let work = move || {
-            while let Ok((request_id, text)) = texts.recv() {
-                if back.send((request_id, text.parse(&reader))).is_err() {
-                    return;
-                }
-                notifier.notify();
-            }
-        };
-        thread::Builder::new().name("parser".to_owned()).spawn(work)?;
-        Ok(sender)
-    }
-}
-
-impl AsFd for Parser {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.notifications.as_fd()
+    fn start_thread(&self) -> io::Result<Sender<(RequestId, ClientText)>> {
+        let reader = self.reader.clone();
+        let parse = move |(request_id, text): (RequestId, ClientText)| (request_id, text.parse(&reader));
+        Ok(self.back.clone().answer_beside("parser", parse)?.0)
     }
 }

@@ -1,7 +1,7 @@
 //! Commands of the program that the loop runs in: from its threads, without a socket.
 //!
 //! ```text
-//! any thread: Caller ── Call ──▶ channel, notifier ──▶ loop ─▶ planner ─▶ store ─▶ reply ──▶ the answer's channel
+//! any thread: Caller ── Call ──▶ notified channel ──▶ loop ─▶ planner ─▶ store ─▶ reply ──▶ the answer's channel
 //! ```
 //!
 //! Cost: two channels and a system call for each call, and one more for each turn that finds any.
@@ -11,7 +11,6 @@
 use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -19,8 +18,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Audit, Command, OnceId, Reply, Scope};
 
-use mainspring_exec::notifier::{Notifications, Notifier, pair};
-use mainspring_host::net::{AsFd, BorrowedFd};
+use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 
 /// The actor of what the program's own code asks for.
 const ACTOR: &str = "program";
@@ -53,26 +51,22 @@ impl std::error::Error for CallRefusal {}
 
 /// What a program asks of the loop in it.
 #[derive(Debug)]
-pub(super) enum Call {
+pub enum Call {
+    /// A command is to be followed.
     Command(Command, Answer),
-    Stop { patience: Duration },
+    /// The loop is to end.
+    Stop {
+        /// How long what runs has before it is given up.
+        patience: Duration,
+    },
 }
 
 /// The end for the threads of the program.
 #[derive(Clone, Debug)]
-pub struct Caller {
-    sender: Sender<Call>,
-    notifier: Notifier,
-}
+pub struct Caller(NotifyingSender<Call>);
 
 /// The end for the loop.
-#[derive(Debug)]
-pub struct Calls {
-    receiver: Receiver<Call>,
-    notifications: Notifications,
-    /// While it is held, the other end is not readable for good after the last caller is gone.
-    notifier: Notifier,
-}
+pub type Calls = NotifiedReceiver<Call>;
 
 /// Where the loop puts what becomes of a call.
 #[derive(Debug)]
@@ -195,9 +189,8 @@ pub fn audit(command: &Command, at: Timestamp) -> Option<Audit> {
 ///
 /// When the operating system gives no socket pair.
 pub fn calls() -> io::Result<(Caller, Calls)> {
-    let (sender, receiver) = channel();
-    let (notifier, notifications) = pair()?;
-    Ok((Caller { sender, notifier: notifier.clone() }, Calls { receiver, notifications, notifier }))
+    let (sender, calls) = notified_channel()?;
+    Ok((Caller(sender), calls))
 }
 
 impl Caller {
@@ -215,30 +208,6 @@ impl Caller {
 
     fn call(&self, call: Call) {
         // It fails only after the loop has ended, and drops the answer, which says so.
-        let _ = self.sender.send(call);
-        self.notifier.notify();
-    }
-}
-
-impl Calls {
-    /// Clears the notifications so far: calls are looked for afterwards.
-    pub(super) fn clear(&self) {
-        self.notifications.clear();
-    }
-
-    /// The next call, if there is one.
-    pub(super) fn next(&self) -> Option<Call> {
-        self.receiver.try_recv().ok()
-    }
-
-    /// Has the loop look again.
-    pub(super) fn look_again(&self) {
-        self.notifier.notify();
-    }
-}
-
-impl AsFd for Calls {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.notifications.as_fd()
+        let _ = self.0.send(call);
     }
 }

@@ -1,8 +1,7 @@
 //! Questions of the store on their way to a thread that may wait for it, and the answers on their way back.
 //!
 //! ```text
-//! loop ── Question ──▶ channel ──▶ thread: reader ── NextResult ──▶ channel ──▶ loop: answers, or continues
-//!                                                 └─ a byte on a socket pair, so that poll wakes
+//! loop ── Question ──▶ channel ──▶ thread: reader ── NextResult ──▶ notified channel ──▶ loop: answers, or continues
 //! ```
 //!
 //! The reader has a connection of its own: neither it nor a commit waits for the other. A store that has no
@@ -19,29 +18,25 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
 
 use mainspring_job::Reader;
 
 use super::next_step::{Question, QuestionAnswer};
 use super::writer::Writer;
+use crate::notified_channel::{NotifiedReceiver, notified_channel};
 use mainspring_exec::clock::Moment;
-use mainspring_exec::notifier::{Notifications, Notifier, pair};
-use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// The loop's side of the thread that reads.
-#[derive(Debug)]
 pub(super) struct Questions {
     /// `None` where the thread that writes is asked.
     sender: Option<Sender<Question>>,
     thread: Option<JoinHandle<()>>,
     /// Those that wait until so many batches are on disk.
     waiting: VecDeque<(u64, Question)>,
-    answers: Receiver<QuestionAnswer>,
-    notifications: Notifications,
-    /// While it is held, the other end is not readable for good where no thread has one.
-    _notifier: Notifier,
+    /// What was found out.
+    pub(super) answers: NotifiedReceiver<QuestionAnswer>,
 }
 
 impl Questions {
@@ -50,18 +45,12 @@ impl Questions {
     /// # Errors
     /// When the operating system gives no thread or no socket pair.
     pub(super) fn start(reader: Option<Box<dyn Reader + Send>>) -> io::Result<Questions> {
-        let (notifier, notifications) = pair()?;
-        let (back, answers) = channel();
-        let of_thread = notifier.clone();
-        let (sender, thread) = reader.map(|reader| spawn(reader, back, of_thread)).transpose()?.unzip();
-        Ok(Questions {
-            sender,
-            thread,
-            waiting: VecDeque::new(),
-            answers,
-            notifications,
-            _notifier: notifier,
-        })
+        let (back, answers) = notified_channel()?;
+        let beside = |mut reader: Box<dyn Reader + Send>| {
+            back.answer_beside("reader", move |question: Question| question.answer(&mut *reader))
+        };
+        let (sender, thread) = reader.map(beside).transpose()?.unzip();
+        Ok(Questions { sender, thread, waiting: VecDeque::new(), answers })
     }
 
     pub(super) fn add(&mut self, writer: &Writer, question: Question) {
@@ -83,16 +72,6 @@ impl Questions {
             }
         }
     }
-
-    /// The next answer, if there is one.
-    pub(super) fn next_answer(&self) -> Option<QuestionAnswer> {
-        self.answers.try_recv().ok()
-    }
-
-    /// Clears the notifications so far: answers are looked for afterwards.
-    pub(super) fn clear(&self) {
-        self.notifications.clear();
-    }
 }
 
 impl Drop for Questions {
@@ -106,38 +85,18 @@ impl Drop for Questions {
     }
 }
 
-impl AsFd for Questions {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.notifications.as_fd()
-    }
-}
-
-fn spawn(
-    mut reader: Box<dyn Reader + Send>,
-    back: Sender<QuestionAnswer>,
-    notifier: Notifier,
-) -> io::Result<(Sender<Question>, JoinHandle<()>)> {
-    let (sender, questions) = channel::<Question>();
-    let work = move || {
-        while let Ok(question) = questions.recv() {
-            if back.send(question.answer(&mut *reader)).is_err() {
-                return;
-            }
-            notifier.notify();
-        }
-    };
-    let thread = thread::Builder::new().name("reader".to_owned()).spawn(work)?;
-    Ok((sender, thread))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::waiting::is_readable;
+    use mainspring_host::net::AsFd;
 
     #[test]
     fn the_loop_sleeps_where_no_thread_answers() {
         let questions = Questions::start(None).unwrap();
-        assert!(!is_readable(questions.as_fd()), "nothing is ever answered here: the loop would turn for ever");
+        assert!(
+            !is_readable(questions.answers.as_fd()),
+            "nothing is ever answered here: the loop would turn for ever"
+        );
     }
 }

@@ -99,8 +99,8 @@ impl Server {
 
     /// Takes the answers of the store to what was asked.
     pub(super) fn take_answers(&mut self) {
-        self.owner.questions().clear();
-        while let Some(answered) = self.owner.questions().next_answer() {
+        self.owner.answers().clear();
+        while let Some(answered) = self.owner.answers().next() {
             self.take_answer(answered);
         }
     }

@@ -40,9 +40,9 @@ use super::work::Work;
 use super::{LOOK_INTERVAL, finish_log, polling};
 use crate::error::Error;
 use crate::log::{Line, Log};
+use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 use crate::waiting::wait_for;
 use mainspring_exec::clock::{Moment, boot_time};
-use mainspring_exec::notifier::{Notifications, Notifier, pair};
 use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// What the membership says to the loop.
@@ -127,8 +127,7 @@ impl MemberLease {
 /// The loop's end of the way to its membership.
 #[derive(Debug)]
 pub struct WorkerLink {
-    news: Receiver<MembershipNews>,
-    notifications: Notifications,
+    news: NotifiedReceiver<MembershipNews>,
     orders: Sender<WorkerOrder>,
     lease: Arc<MemberLease>,
 }
@@ -136,9 +135,7 @@ pub struct WorkerLink {
 /// The membership's end.
 #[derive(Debug)]
 pub struct MembershipLink {
-    /// What the loop is told; [`notify`](Self::notify) follows.
-    pub news: Sender<MembershipNews>,
-    notifier: Notifier,
+    news: NotifyingSender<MembershipNews>,
     /// What the loop orders.
     pub orders: Receiver<WorkerOrder>,
     /// Renewed by the membership, judged by the loop.
@@ -146,9 +143,15 @@ pub struct MembershipLink {
 }
 
 impl MembershipLink {
-    /// Tells the loop that there is news, or another lease.
+    /// Tells the loop.
+    pub fn tell(&self, news: MembershipNews) {
+        // The loop has ended only if the membership is to end.
+        let _ = self.news.send(news);
+    }
+
+    /// Tells the loop that there is another lease.
     pub fn notify(&self) {
-        self.notifier.notify();
+        self.news.notifier().notify();
     }
 }
 
@@ -161,20 +164,16 @@ fn nanoseconds(boot: Duration) -> u64 {
 /// # Errors
 /// When the operating system gives no socket pair.
 pub fn link(lasts: Duration) -> io::Result<(WorkerLink, MembershipLink)> {
-    let (notifier, notifications) = pair()?;
-    let ((sender, news), (orders, ordered)) = (channel(), channel());
+    let ((sender, news), (orders, ordered)) = (notified_channel()?, channel());
     let turned_ns = AtomicU64::new(nanoseconds(boot_time()));
     let lease = Arc::new(MemberLease { renewed_ns: AtomicU64::new(0), turned_ns, lasts });
-    let of_loop = WorkerLink { news, notifications, orders, lease: Arc::clone(&lease) };
-    Ok((of_loop, MembershipLink { news: sender, notifier, orders: ordered, lease }))
+    let of_loop = WorkerLink { news, orders, lease: Arc::clone(&lease) };
+    Ok((of_loop, MembershipLink { news: sender, orders: ordered, lease }))
 }
 
 /// Ends a worker's loop from another thread.
 #[derive(Clone, Debug)]
-pub struct WorkerStop {
-    requests: Sender<Stopping>,
-    notifier: Notifier,
-}
+pub struct WorkerStop(NotifyingSender<Stopping>);
 
 impl WorkerStop {
     /// Has the loop woken at the end of each process, as what it wrote may have ended before.
@@ -182,14 +181,13 @@ impl WorkerStop {
     /// # Errors
     /// When the operating system refuses a handler of signals.
     pub fn wake_at_ends_of_processes(&self) -> io::Result<ProcessEnds> {
-        ProcessEnds::wake(&self.notifier)
+        ProcessEnds::wake(self.0.notifier())
     }
 
     /// Asks for the end, with this patience. Asked again, what runs is killed at once.
     pub fn ask(&self, stopping: Stopping) {
         // It fails only after the loop has ended.
-        let _ = self.requests.send(stopping);
-        self.notifier.notify();
+        let _ = self.0.send(stopping);
     }
 }
 
@@ -200,8 +198,7 @@ pub struct WorkerLoop {
     log: Log<File>,
     stopping: Stopping,
     phase: Phase,
-    requests: Receiver<Stopping>,
-    requested: Notifications,
+    requests: NotifiedReceiver<Stopping>,
     /// What was to start, and does when the lease is renewed.
     withheld: Vec<Start>,
     /// What runs was asked to end as the lease is old.
@@ -229,9 +226,7 @@ impl WorkerLoop {
     ) -> io::Result<(WorkerLoop, WorkerStop)> {
         execution.may_be_lost();
         let note = execution.note();
-        let (notifier, requested) = pair()?;
-        let (sender, requests) = channel();
-        let stop = WorkerStop { requests: sender, notifier };
+        let (sender, requests) = notified_channel()?;
         note.iter().for_each(|text| log.line(Line::note(Moment::now().wall, text)));
         let worker = WorkerLoop {
             work: Work::new(execution, outputs),
@@ -240,14 +235,13 @@ impl WorkerLoop {
             stopping: Stopping { drain: Duration::ZERO, grace: Duration::ZERO },
             phase: Phase::Running,
             requests,
-            requested,
             withheld: Vec::new(),
             is_old: false,
             is_lost: false,
             has_told: false,
             wake,
         };
-        Ok((worker, stop))
+        Ok((worker, WorkerStop(sender)))
     }
 
     /// Runs until the end was asked for and nothing runs any more.
@@ -258,8 +252,8 @@ impl WorkerLoop {
         loop {
             let now = Moment::now();
             self.link.lease.turn();
-            self.requested.clear();
-            self.link.notifications.clear();
+            self.requests.clear();
+            self.link.news.clear();
             self.take_requests(now);
             self.take_news(now);
             for start in self.work.take_due(now) {
@@ -290,7 +284,7 @@ impl WorkerLoop {
 
     /// What the membership has to say.
     fn take_news(&mut self, now: Moment) {
-        while let Ok(news) = self.link.news.try_recv() {
+        while let Some(news) = self.link.news.next() {
             match news {
                 MembershipNews::Start(start) if self.phase != Phase::Running || self.is_lost => {
                     self.report(vec![returned(*start)]);
@@ -414,7 +408,7 @@ impl WorkerLoop {
 
     /// Moves towards the end that was asked for, by the phases of `stop`.
     fn take_requests(&mut self, now: Moment) {
-        while let Ok(stopping) = self.requests.try_recv() {
+        while let Some(stopping) = self.requests.next() {
             if self.phase == Phase::Running {
                 self.stopping = stopping;
                 self.order(WorkerOrder::Leave);
@@ -480,7 +474,7 @@ impl WorkerLoop {
         let of_backlog = self.work.deadline().map(|at| at.saturating_duration_since(now.monotonic));
         let waits = [self.work.wait(now), of_phase, of_lease, of_backlog, Some(LOOK_INTERVAL)];
         let wait = waits.into_iter().flatten().min();
-        let mut readable: Vec<BorrowedFd<'_>> = vec![self.link.notifications.as_fd(), self.requested.as_fd()];
+        let mut readable: Vec<BorrowedFd<'_>> = vec![self.link.news.as_fd(), self.requests.as_fd()];
         let mut writable = Vec::new();
         self.work.watch(&mut readable, &mut writable);
         writable.extend(self.log.fd());
