@@ -101,6 +101,18 @@ impl From<FileError> for Error {
     }
 }
 
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Error {
+        Error::Store(error)
+    }
+}
+
+impl From<ErrorWire> for Error {
+    fn from(error: ErrorWire) -> Error {
+        Error::Refused(error)
+    }
+}
+
 /// Whether a folder or a file system lets nothing be written.
 fn is_denied(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use mainspring_job::{Hold, Job, Mark, Pause};
 
 use super::disk_reserve::free_bytes;
-use super::next_step::{Next, NextResult, query};
+use super::next_step::{NextResult, look};
 use super::phase::Phase;
 use super::planner_status::{KeptStatus, PlannerStatus, STOPPING};
 use super::{Keeping, Server, describe};
@@ -97,12 +97,12 @@ impl Server {
         let mut health = of_marks(known, self.owner.planner().jobs().map(|(_, mark)| mark), now.wall);
         health.is_all_paused = self.owner.planner().is_paused();
         health.free_bytes = free_bytes(self.data.directory());
-        query(move |reader| {
+        look(move |reader| {
             match reader.counts() {
                 Ok(counts) => health.dead = counts.dead,
                 Err(error) => health.fault = Some(error.to_string()),
             }
-            Ok(Next::Answer(Response::Health(Box::new(health))))
+            Ok(Response::Health(Box::new(health)))
         })
     }
 }

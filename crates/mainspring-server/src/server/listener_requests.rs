@@ -7,7 +7,7 @@
 use mainspring_job::Audit;
 
 use super::Server;
-use super::next_step::{Next, NextResult, RequestId, query};
+use super::next_step::{Next, NextResult, RequestId, look};
 use super::queries;
 use crate::protocol::{MAX_METERED_JOBS, MetricsWire, Response};
 use mainspring_exec::clock::Moment;
@@ -21,9 +21,9 @@ impl Server {
             output_lost_bytes: self.work.outputs.lost_bytes,
             ..self.listener.meters.wire(jobs, jobs_max.min(MAX_METERED_JOBS))
         };
-        query(move |reader| {
+        look(move |reader| {
             let metrics = MetricsWire { waiting: queries::waiting(reader)?, ..metrics };
-            Ok(Next::Answer(Response::Metrics(Box::new(metrics))))
+            Ok(Response::Metrics(Box::new(metrics)))
         })
     }
 

@@ -50,6 +50,14 @@ pub(super) fn query(ask: impl FnOnce(&mut dyn Reader) -> NextResult + Send + 'st
     Ok(Next::Query(Box::new(ask)))
 }
 
+/// The same where what is found out is the answer.
+pub(super) fn look(ask: impl FnOnce(&mut dyn Reader) -> AnswerResult + Send + 'static) -> NextResult {
+    query(move |reader| ask(reader).map(Next::Answer))
+}
+
+/// The answer to a request, or what is wrong with it.
+pub(super) type AnswerResult = Result<Response, ErrorWire>;
+
 /// What a request leads to, or what is wrong with it.
 pub(super) type NextResult = Result<Next, ErrorWire>;
 
@@ -74,13 +82,14 @@ pub(super) fn run_key(text: &str) -> Option<RunKey> {
     text.parse().ok()
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
-pub(super) fn store_failed(error: StoreError) -> ErrorWire {
-    let kind = match error {
-        StoreError::Busy(_) | StoreError::TimedOut | StoreError::Unknown => ErrorKind::Temporary,
-        _ => ErrorKind::Failed,
-    };
-    ErrorWire::new(kind, error.to_string())
+impl From<StoreError> for ErrorWire {
+    fn from(error: StoreError) -> ErrorWire {
+        let kind = match error {
+            StoreError::Busy(_) | StoreError::TimedOut | StoreError::Unknown => ErrorKind::Temporary,
+            _ => ErrorKind::Failed,
+        };
+        ErrorWire::new(kind, error.to_string())
+    }
 }
 
 /// Which request an answer is for.
@@ -128,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_question_that_took_too_long_may_be_asked_again() {
-        assert_eq!(store_failed(StoreError::TimedOut).kind, ErrorKind::Temporary);
-        assert_eq!(store_failed(StoreError::Corrupt(String::new())).kind, ErrorKind::Failed);
+        assert_eq!(ErrorWire::from(StoreError::TimedOut).kind, ErrorKind::Temporary);
+        assert_eq!(ErrorWire::from(StoreError::Corrupt(String::new())).kind, ErrorKind::Failed);
     }
 
     #[test]

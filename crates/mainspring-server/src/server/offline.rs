@@ -15,10 +15,7 @@ use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::Reader;
 
-use super::disk_reserve::free_bytes;
-use super::health;
 use super::read_only_backend::{ReadOnlyBackend, no_server};
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
@@ -48,7 +45,7 @@ impl OfflineStore {
             Ok(false) | Err(_) => return Ok(None),
         }
         let directory = Arc::new(Directory::look(data.directory()).map_err(Error::Directory)?);
-        let store = SqliteStore::look(&directory).map_err(Error::Store)?;
+        let store = SqliteStore::look(&directory)?;
         Ok(Some(OfflineStore { store, data: data.clone(), now }))
     }
 
@@ -59,7 +56,7 @@ impl OfflineStore {
     /// When the store cannot be read, there is nothing of that name, or only a server can answer.
     pub fn ask(&mut self, request: &Request) -> Result<Response, Error> {
         if request.row().backend != Backend::Folder {
-            return Err(Error::Refused(no_server()));
+            return Err(no_server().into());
         }
         self.backend().ask(request)
     }
@@ -89,7 +86,7 @@ impl OfflineStore {
     ///
     /// When it cannot be read at all.
     pub fn integrity(&mut self) -> Result<Vec<String>, Error> {
-        self.store.integrity().map_err(Error::Store)
+        Ok(self.store.integrity()?)
     }
 
     /// How the store is, for `doctor`.
@@ -97,13 +94,7 @@ impl OfflineStore {
     /// # Errors
     ///
     /// When it cannot be read.
-    pub fn health(&mut self, data: &DataDirectory) -> Result<HealthWire, Error> {
-        let (records, rest) = self.store.jobs().map_err(Error::Store)?;
-        let is_all_paused = rest.is_some();
-        let marks = records.iter().filter(|record| record.source.is_some()).map(|record| &record.mark);
-        let counts = self.store.counts().map_err(Error::Store)?;
-        let free_bytes = free_bytes(data.directory());
-        let of_marks = health::of_marks(HealthWire::default(), marks, self.now);
-        Ok(HealthWire { is_all_paused, dead: counts.dead, free_bytes, ..of_marks })
+    pub fn health(&mut self) -> Result<HealthWire, Error> {
+        self.backend().health()
     }
 }

@@ -17,20 +17,20 @@ use std::slice;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    AuditQuery, Cause, Command, Cursor, Hold, JobName, MAX_PAGE, Once, OnceId, Order, Reader, Run, RunKey,
-    RunPhase, RunState, WorkerId,
+    AuditQuery, Cause, Command, Counts, Cursor, Hold, JobName, MAX_PAGE, Once, OnceId, Order, Reader, Run,
+    RunKey, RunPhase, RunState, StoreError, WorkerId,
 };
 
 use mainspring_file::hook;
 
 use super::describe::{self, Place};
-use super::next_step::{Next, NextResult, job_name, not_found, store_failed, time, usage};
+use super::next_step::{AnswerResult, Next, NextResult, job_name, not_found, time, usage};
 use super::output::path;
 use super::progress_table::ProgressTable;
 use super::remote_output::bring;
 use crate::protocol::{
-    ALL_CAUSES, AuditAskWire, ErrorWire, HistoryWire, HoldWire, JobWire, MAX_ROWS, NOTIFY_CAUSE, OnceWire,
-    Response, RunWire, WaitingWire,
+    ALL_CAUSES, AuditAskWire, ClusterWire, ErrorWire, HistoryWire, HoldWire, JobWire, MAX_ROWS, NOTIFY_CAUSE,
+    OnceWire, Response, RunWire, StatusWire, WaitingWire,
 };
 
 /// How many of a job's latest runs its statistics look at.
@@ -117,8 +117,8 @@ pub(super) fn history(
     query: &mainspring_job::Query,
     unknown: Option<&JobName>,
     local: ProgressTable,
-) -> NextResult {
-    let runs = reader.find(query).map_err(store_failed)?;
+) -> AnswerResult {
+    let runs = reader.find(query)?;
     debug_assert!(runs.len() <= query.limit, "a store gives no more than it is asked for");
     if let (true, Some(name)) = (runs.is_empty(), unknown) {
         check_known(reader, name)?;
@@ -129,7 +129,7 @@ pub(super) fn history(
         _ => run.key.to_string(),
     };
     let cursor = runs.last().filter(|_| is_full).map(place);
-    Ok(Next::Answer(Response::Runs { runs: with_servers(reader, &runs, local)?, cursor }))
+    Ok(Response::Runs { runs: with_servers(reader, &runs, local)?, cursor })
 }
 
 /// Runs for people, with the servers that they run or ran at, where several share the store. `local` is how
@@ -155,7 +155,7 @@ fn with_others(
     mut local: ProgressTable,
     running: usize,
 ) -> Result<ProgressTable, ErrorWire> {
-    let texts = if running == 0 { Vec::new() } else { reader.progress().map_err(store_failed)? };
+    let texts = if running == 0 { Vec::new() } else { reader.progress()? };
     texts.iter().for_each(|text| local.add(ProgressTable::read(text)));
     Ok(local)
 }
@@ -165,7 +165,7 @@ fn places(
     reader: &mut dyn Reader,
     workers: impl Iterator<Item = Option<WorkerId>>,
 ) -> Result<impl Fn(Option<WorkerId>) -> Place, ErrorWire> {
-    let hosts = reader.hosts(&workers.flatten().collect()).map_err(store_failed)?;
+    let hosts = reader.hosts(&workers.flatten().collect())?;
     Ok(move |worker: Option<WorkerId>| {
         let known = worker.zip(hosts.as_ref());
         (known.and_then(|(id, hosts)| hosts.get(&id).cloned()), known.map(|(id, _)| id.0))
@@ -180,8 +180,8 @@ fn with_server(reader: &mut dyn Reader, run: &Run, local: ProgressTable) -> Resu
 /// Whether a job that is not defined has left runs, or waits once.
 fn check_known(reader: &mut dyn Reader, name: &JobName) -> Result<(), ErrorWire> {
     let any = mainspring_job::Query::new(1).of(name.clone());
-    let has_runs = !reader.find(&any).map_err(store_failed)?.is_empty();
-    if has_runs || reader.pending_named(name).map_err(store_failed)?.is_some() {
+    let has_runs = !reader.find(&any)?.is_empty();
+    if has_runs || reader.pending_named(name)?.is_some() {
         return Ok(());
     }
     Err(not_found(&format!("job `{name}`")))
@@ -194,16 +194,16 @@ pub(super) fn rewinding(
     times: Vec<Timestamp>,
     count: u64,
     planned: Timestamp,
-) -> NextResult {
+) -> AnswerResult {
     debug_assert!(times.len() as u64 <= count, "those that are shown are counted");
     let mut left = Vec::new();
     for time in times {
         let key = RunKey::new(job.clone(), time);
-        if reader.run(&key).map_err(store_failed)?.is_none() {
+        if reader.run(&key)?.is_none() {
             left.push(time);
         }
     }
-    Ok(Next::Answer(Response::Rewinding { times: left, count, planned }))
+    Ok(Response::Rewinding { times: left, count, planned })
 }
 
 /// A page of jobs, to which is added how the last run of each went, and how far that is which still runs.
@@ -212,16 +212,16 @@ pub(super) fn list(
     mut jobs: Vec<JobWire>,
     after: Option<String>,
     local: ProgressTable,
-) -> NextResult {
+) -> AnswerResult {
     add_runs(reader, &mut jobs, local)?;
-    Ok(Next::Answer(Response::Jobs { jobs, after }))
+    Ok(Response::Jobs { jobs, after })
 }
 
 /// How the last runs of jobs went, in one question, and how far those are that go on.
 fn add_runs(reader: &mut dyn Reader, jobs: &mut [JobWire], local: ProgressTable) -> Result<(), ErrorWire> {
     let progress = with_others(reader, local, jobs.iter().map(|job| job.running).sum())?;
     let names: Vec<JobName> = jobs.iter().filter_map(|job| JobName::new(&job.name).ok()).collect();
-    let last = reader.last_ended(&names).map_err(store_failed)?;
+    let last = reader.last_ended(&names)?;
     let last = with_servers(reader, &last, ProgressTable::default())?;
     let mut last: HashMap<JobName, RunWire> = last.into_iter().map(|run| (run.job.clone(), run)).collect();
     for job in jobs {
@@ -233,9 +233,9 @@ fn add_runs(reader: &mut dyn Reader, jobs: &mut [JobWire], local: ProgressTable)
 }
 
 /// One job, but for its runs.
-pub(super) fn show(reader: &mut dyn Reader, mut job: JobWire, local: ProgressTable) -> NextResult {
+pub(super) fn show(reader: &mut dyn Reader, mut job: JobWire, local: ProgressTable) -> AnswerResult {
     add_runs(reader, slice::from_mut(&mut job), local)?;
-    Ok(Next::Answer(Response::Job(Box::new(job))))
+    Ok(Response::Job(Box::new(job)))
 }
 
 /// A one-shot job: it is pending, or it has a run.
@@ -250,20 +250,20 @@ pub(super) enum OneShot {
 ///
 /// When there is none, or the store cannot be read.
 pub(super) fn one_shot(reader: &mut dyn Reader, name: &JobName) -> Result<OneShot, ErrorWire> {
-    if let Some(once) = reader.pending_named(name).map_err(store_failed)? {
+    if let Some(once) = reader.pending_named(name)? {
         return Ok(OneShot::Pending(once));
     }
-    let last = reader.find(&mainspring_job::Query::new(1).of(name.clone())).map_err(store_failed)?.pop();
+    let last = reader.find(&mainspring_job::Query::new(1).of(name.clone()))?.pop();
     let last = last.filter(|run| run.cause == Cause::Once).map(OneShot::Fired);
     last.ok_or_else(|| not_found(&format!("job `{name}`")))
 }
 
 /// A one-shot job that is pending, and of what may hold it that which does.
-pub(super) fn show_pending(once: &Once, holds: Vec<Hold>, now: Timestamp) -> NextResult {
+pub(super) fn show_pending(once: &Once, holds: Vec<Hold>, now: Timestamp) -> Response {
     // What is not due needs no room.
     let holds = holds.into_iter().filter(|hold| once.id.due <= now || *hold != Hold::NoRoom);
     let holds = describe::holds(holds, &once.name);
-    Ok(Next::Answer(Response::Once(OnceWire { holds, ..describe::once(once) })))
+    Response::Once(OnceWire { holds, ..describe::once(once) })
 }
 
 /// The run of a key.
@@ -272,7 +272,7 @@ pub(super) fn show_pending(once: &Once, holds: Vec<Hold>, now: Timestamp) -> Nex
 ///
 /// When there is none, or the store cannot be read.
 pub(super) fn run(reader: &mut dyn Reader, key: &RunKey) -> Result<Run, ErrorWire> {
-    reader.run(key).map_err(store_failed)?.ok_or_else(|| not_found(&format!("run `{key}`")))
+    reader.run(key)?.ok_or_else(|| not_found(&format!("run `{key}`")))
 }
 
 /// A run with its attempts, and what holds it.
@@ -281,14 +281,14 @@ pub(super) fn found(
     run: &Run,
     mut holds: Vec<HoldWire>,
     local: ProgressTable,
-) -> NextResult {
+) -> AnswerResult {
     // It may have started since that was found.
     holds.retain(|_| matches!(run.state, RunState::Scheduled | RunState::Queued));
-    let attempts = reader.attempts(&run.key).map_err(store_failed)?;
+    let attempts = reader.attempts(&run.key)?;
     let wire = with_server(reader, run, local)?;
     let place_of = places(reader, attempts.iter().map(|attempt| attempt.worker))?;
     let found = describe::found(*wire, run.planned, &attempts, holds, place_of);
-    Ok(Next::Answer(Response::Found(Box::new(found))))
+    Ok(Response::Found(Box::new(found)))
 }
 
 /// Brings what a run wrote at another server, for who reads the file next.
@@ -300,11 +300,11 @@ pub(super) fn fetch_output(reader: &mut dyn Reader, run: &Run, outputs: &Path) {
 }
 
 /// A page of who asked for what.
-pub(super) fn audit(reader: &mut dyn Reader, query: &AuditQuery) -> NextResult {
-    let rows = reader.audit(query).map_err(store_failed)?;
+pub(super) fn audit(reader: &mut dyn Reader, query: &AuditQuery) -> AnswerResult {
+    let rows = reader.audit(query)?;
     debug_assert!(rows.len() <= query.limit, "a page that is not full is the last");
     let before = rows.last().filter(|_| rows.len() == query.limit).map(|row| row.number);
-    Ok(Next::Answer(Response::Audit { rows: rows.iter().map(describe::audited).collect(), before }))
+    Ok(Response::Audit { rows: rows.iter().map(describe::audited).collect(), before })
 }
 
 /// What is asked of it.
@@ -320,9 +320,8 @@ pub(super) fn audit_query(wire: &AuditAskWire) -> Result<AuditQuery, ErrorWire> 
 }
 
 /// How the latest runs of a job went.
-pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> NextResult {
-    let stats = reader.stats(job, MAX_STATS_RUNS).map_err(store_failed)?;
-    Ok(Next::Answer(Response::Stats(describe::stats(&stats))))
+pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> AnswerResult {
+    Ok(Response::Stats(describe::stats(&reader.stats(job, MAX_STATS_RUNS)?)))
 }
 
 /// The place in the list of one-shot jobs at which a page begins.
@@ -337,18 +336,40 @@ pub(super) fn pending_start(after: Option<&str>) -> Result<OnceId, ErrorWire> {
 }
 
 /// Whether the numbers of the store are those of its rows.
-pub(super) fn recount(reader: &mut dyn Reader) -> NextResult {
-    let miscounts = reader.miscounts().map_err(store_failed)?;
-    Ok(Next::Answer(Response::Recounted(miscounts)))
+pub(super) fn recount(reader: &mut dyn Reader) -> AnswerResult {
+    Ok(Response::Recounted(reader.miscounts()?))
 }
 
 /// A page of one-shot jobs that wait, the next due first.
-pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> NextResult {
+pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> AnswerResult {
     let limit = limit.clamp(1, MAX_ROWS);
-    let found = reader.load(after, Timestamp::MAX, limit).map_err(store_failed)?;
+    let found = reader.load(after, Timestamp::MAX, limit)?;
     debug_assert!(found.len() <= limit, "a page that is not full is the last");
     let after = found.last().filter(|_| found.len() == limit).map(|once| once.id.to_string());
-    Ok(Next::Answer(Response::Pending { pending: found.iter().map(describe::once).collect(), after }))
+    Ok(Response::Pending { pending: found.iter().map(describe::once).collect(), after })
+}
+
+/// When the first one-shot job that waits is due.
+fn first_due(reader: &mut dyn Reader) -> Result<Option<Timestamp>, StoreError> {
+    let first = reader.load_ids(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1)?;
+    Ok(first.first().map(|id| id.due))
+}
+
+/// What the store says of the servers that share it, if several may.
+pub(super) fn cluster(reader: &mut dyn Reader) -> Result<Option<ClusterWire>, StoreError> {
+    Ok(reader.cluster()?.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+/// Adds to what is known of a server and its jobs the numbers of the store. `next` is when the next job is
+/// due.
+pub(super) fn status(
+    reader: &mut dyn Reader,
+    known: StatusWire,
+    next: Option<Timestamp>,
+) -> Result<StatusWire, StoreError> {
+    let next = next.into_iter().chain(first_due(reader)?).min();
+    let Counts { jobs, pending, open, runs, dead, .. } = reader.counts()?;
+    Ok(StatusWire { next, jobs, pending, open, runs, dead, cluster: cluster(reader)?, ..known })
 }
 
 /// What waits, for the metrics.
@@ -357,17 +378,16 @@ pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> N
 ///
 /// When the store cannot be read.
 pub(super) fn waiting(reader: &mut dyn Reader) -> Result<WaitingWire, ErrorWire> {
-    let first = reader.load_ids(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
-    let first_due_ms = first.map_err(store_failed)?.first().map(|id| id.due.as_millisecond());
+    let first_due_ms = first_due(reader)?.map(Timestamp::as_millisecond);
     let mut waiting = WaitingWire { first_due_ms, ..WaitingWire::default() };
-    let mut uncounted = reader.counts().map_err(store_failed)?.dead;
+    let mut uncounted = reader.counts()?.dead;
     let mut query = mainspring_job::Query::new(MAX_ROWS);
     query.states = vec![RunState::Dead];
     for _ in 0..MAX_DEAD_PAGES {
         if uncounted == 0 {
             break;
         }
-        let runs = reader.find(&query).map_err(store_failed)?;
+        let runs = reader.find(&query)?;
         for run in &runs {
             match run.cause {
                 Cause::Once => waiting.dead_once += 1,
@@ -384,21 +404,25 @@ pub(super) fn waiting(reader: &mut dyn Reader) -> Result<WaitingWire, ErrorWire>
     Ok(waiting)
 }
 
-/// The output of a certain run.
-pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) -> NextResult {
+/// The output of a certain run, and the cause of that.
+pub(super) fn logs_of_run(
+    reader: &mut dyn Reader,
+    key: RunKey,
+    outputs: &Path,
+) -> Result<(RunKey, Cause), ErrorWire> {
     let run = run(reader, &key)?;
     fetch_output(reader, &run, outputs);
-    Ok(Next::Feed { key, cause: run.cause, job: None })
+    Ok((key, run.cause))
 }
 
-/// The output of the latest run of this name that started. `job` is the job of that name, which may not have
+/// The same of the latest run of this name that started. `job` is the job of that name, which may not have
 /// run, if there is one.
 pub(super) fn logs_of_job(
     reader: &mut dyn Reader,
-    name: JobName,
-    job: Option<JobName>,
+    name: &JobName,
+    job: Option<&JobName>,
     outputs: &Path,
-) -> NextResult {
+) -> Result<(RunKey, Cause), ErrorWire> {
     let mut query = mainspring_job::Query::new(UNSTARTED_ROWS).of(name.clone());
     let mut started = None;
     let mut passed_count = 0_usize;
@@ -408,7 +432,7 @@ pub(super) fn logs_of_job(
                 format!("none of the latest {MAX_UNSTARTED} runs of `{name}` has started: name a run");
             return Err(usage(message));
         }
-        let runs = reader.find(&query).map_err(store_failed)?;
+        let runs = reader.find(&query)?;
         query.cursor = runs.last().map(Cursor::of);
         debug_assert!(runs.len() <= UNSTARTED_ROWS, "the limit is met, and not passed over");
         if runs.is_empty() {
@@ -421,11 +445,9 @@ pub(super) fn logs_of_job(
     match started {
         Some(run) => {
             fetch_output(reader, &run, outputs);
-            Ok(Next::Feed { key: run.key, cause: run.cause, job })
+            Ok((run.key, run.cause))
         }
-        None if is_known => {
-            Ok(Next::Feed { key: RunKey::new(name, Timestamp::UNIX_EPOCH), cause: Cause::Trigger, job })
-        }
+        None if is_known => Ok((RunKey::new(name.clone(), Timestamp::UNIX_EPOCH), Cause::Trigger)),
         None => Err(not_found(&format!("job `{name}`"))),
     }
 }
@@ -433,7 +455,7 @@ pub(super) fn logs_of_job(
 /// The end of a run. Where the store has it as open, it is not written yet: a client that waits waits on, as
 /// long as something is to be written after so many batches.
 pub(super) fn end(reader: &mut dyn Reader, key: RunKey, committed_count: Option<u64>) -> NextResult {
-    let run = reader.run(&key).map_err(store_failed)?;
+    let run = reader.run(&key)?;
     let run = run.ok_or_else(|| not_found("such run any more"))?;
     match committed_count {
         Some(committed_count) if run.state.is_open() => Ok(Next::Unwritten { key, committed_count }),
@@ -443,7 +465,7 @@ pub(super) fn end(reader: &mut dyn Reader, key: RunKey, committed_count: Option<
 
 /// Cancels the pending one-shot job of a name.
 pub(super) fn cancel_once(reader: &mut dyn Reader, name: &JobName) -> NextResult {
-    let once = reader.pending_named(name).map_err(store_failed)?;
+    let once = reader.pending_named(name)?;
     let once = once.ok_or_else(|| not_found(&format!("open run or pending job `{name}`")))?;
     Ok(Next::Command(Command::Withdraw(once.id)))
 }
@@ -454,7 +476,7 @@ pub(super) fn dead(
     key: &RunKey,
     becomes: impl FnOnce(Run) -> Command,
 ) -> NextResult {
-    let run = reader.run(key).map_err(store_failed)?;
+    let run = reader.run(key)?;
     let run = run.filter(|run| run.state == RunState::Dead);
     let run = run.ok_or_else(|| not_found(&format!("dead letter `{key}`")))?;
     Ok(Next::Command(becomes(run)))

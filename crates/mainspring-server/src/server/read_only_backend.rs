@@ -19,13 +19,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Job, JobName, JobRecord, Load, MAX_PAGE, OnceId, PauseTerms, Reader, RunKey, RunState, StoreError,
+    Job, JobName, JobRecord, Load, MAX_PAGE, PauseTerms, Reader, RunKey, RunState, StoreError,
 };
 
 use super::describe::JobDetail;
 use super::disk_reserve::free_bytes;
 use super::feed::Feed;
-use super::next_step::{Next, NextResult, job_name, not_found, run_key, usage};
+use super::next_step::{job_name, not_found, run_key, usage};
 use super::output::path;
 use super::planner_status::PlannerStatus;
 use super::progress_table::ProgressTable;
@@ -36,8 +36,8 @@ use super::{describe, health, queries};
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::protocol::{
-    Backend, ClusterWire, ErrorKind, ErrorWire, HealthWire, HistoryWire, JobWire, ListWire, MAX_ROWS,
-    Request, Response, StatusWire,
+    Backend, ErrorKind, ErrorWire, HealthWire, HistoryWire, JobWire, ListWire, MAX_ROWS, Request, Response,
+    StatusWire,
 };
 use mainspring_file::jobfile::Selector;
 
@@ -66,28 +66,24 @@ impl ReadOnlyBackend<'_> {
     /// When the store cannot be read, there is nothing of that name, or only a loop can answer.
     pub fn ask(&mut self, request: &Request) -> Result<Response, Error> {
         if Backend::Pool < request.row().backend {
-            return Err(Error::Refused(no_server()));
+            return Err(no_server().into());
         }
-        let asking = match request {
-            Request::Status => return self.status(),
-            Request::Health => return self.health(),
-            Request::Recount => queries::recount(self.reader),
-            Request::List(wire) => self.list(wire)?,
-            Request::Pending { after, limit } => queries::pending_start(after.as_deref())
-                .and_then(|after| queries::pending(self.reader, after, *limit)),
-            Request::Show { job } => self.show(job)?,
-            Request::History(wire) => self.history(wire)?,
-            Request::Audit(wire) => {
-                queries::audit_query(wire).and_then(|query| queries::audit(self.reader, &query))
+        match request {
+            Request::Status => self.status(),
+            Request::Health => Ok(Response::Health(Box::new(self.health()?))),
+            Request::Recount => Ok(queries::recount(self.reader)?),
+            Request::List(wire) => self.list(wire),
+            Request::Pending { after, limit } => {
+                let after = queries::pending_start(after.as_deref())?;
+                Ok(queries::pending(self.reader, after, *limit)?)
             }
-            Request::Stats { job } => self.stats(job)?,
-            Request::Export { after } => return self.export(after.as_deref()),
-            Request::Find { run } => self.find(run)?,
-            _ => Err(no_server()),
-        };
-        match asking.map_err(Error::Refused)? {
-            Next::Answer(response) => Ok(response),
-            _ => Err(Error::Refused(no_server())),
+            Request::Show { job } => self.show(job),
+            Request::History(wire) => self.history(wire),
+            Request::Audit(wire) => Ok(queries::audit(self.reader, &queries::audit_query(wire)?)?),
+            Request::Stats { job } => self.stats(job),
+            Request::Export { after } => self.export(after.as_deref()),
+            Request::Find { run } => self.find(run),
+            _ => Err(no_server().into()),
         }
     }
 
@@ -102,19 +98,13 @@ impl ReadOnlyBackend<'_> {
         each: &mut dyn FnMut(Response) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let outputs = self.data.output();
-        let asking = match run_key(of) {
-            Some(key) => queries::logs_of_run(self.reader, key, &outputs),
+        let (key, cause) = match run_key(of) {
+            Some(key) => queries::logs_of_run(self.reader, key, &outputs)?,
             None => {
-                let job = job_name(of).map_err(Error::Refused)?;
-                let defined = Some(job.clone());
-                match queries::logs_of_job(self.reader, job.clone(), None, &outputs) {
-                    Err(_) if self.is_job(&job)? => queries::logs_of_job(self.reader, job, defined, &outputs),
-                    found => found,
-                }
+                let name = job_name(of)?;
+                let job = self.is_job(&name)?.then_some(&name);
+                queries::logs_of_job(self.reader, &name, job, &outputs)?
             }
-        };
-        let Next::Feed { key, cause, .. } = asking.map_err(Error::Refused)? else {
-            return Err(Error::Refused(no_server()));
         };
         let path = path(&outputs, &key, cause);
         let mut feed = Feed::new(0, key, None, path);
@@ -127,7 +117,7 @@ impl ReadOnlyBackend<'_> {
     /// The jobs that were not removed, in the order of their names, and how long all of them are paused, if
     /// they are.
     fn records(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), Error> {
-        let (mut records, paused) = self.reader.jobs().map_err(Error::Store)?;
+        let (mut records, paused) = self.reader.jobs()?;
         records.retain(|record| record.source.is_some());
         records.sort_by(|a, b| a.mark.job.cmp(&b.mark.job));
         Ok((records, paused))
@@ -135,7 +125,7 @@ impl ReadOnlyBackend<'_> {
 
     /// A job that is defined.
     pub(super) fn record(&mut self, name: &JobName) -> Result<Option<JobRecord>, Error> {
-        let found = self.reader.defined_from(Bound::Included(name), 1).map_err(Error::Store)?;
+        let found = self.reader.defined_from(Bound::Included(name), 1)?;
         Ok(found.into_iter().next().filter(|record| record.mark.job == *name))
     }
 
@@ -152,95 +142,76 @@ impl ReadOnlyBackend<'_> {
             (known.pid, known.started) = (std::process::id(), self.began);
             (known.state, known.is_kept) = ("running".to_owned(), true);
         }
-        let paused = self.reader.pause().map_err(Error::Store)?;
-        let counts = self.reader.counts().map_err(Error::Store)?;
-        let first = OnceId::first_at(Timestamp::MIN);
-        let pending = self.reader.load_ids(first, Timestamp::MAX, 1).map_err(Error::Store)?;
+        let paused = self.reader.pause()?;
         let mut query = mainspring_job::Query::new(MAX_PAGE);
         query.states = vec![RunState::Running];
-        let running = self.reader.find(&query).map_err(Error::Store)?.len();
-        let cluster = self.reader.cluster().map_err(Error::Store)?;
-        let cluster = cluster.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok());
-        let plans = cluster.as_ref().is_some_and(|cluster| 0 < cluster.lease_left_ms);
+        let running = self.reader.find(&query)?.len();
+        let next = known.next.filter(|_| paused.is_none()).map(|next| next.max(self.now));
+        let mut status = queries::status(self.reader, known, next)?;
+        let plans = status.cluster.as_ref().is_some_and(|cluster| 0 < cluster.lease_left_ms);
         if !plans {
             // Those of a planner that is gone are over, or the next one tells them.
-            known.troubles = vec![NO_PLANNER.to_owned()];
+            status.troubles = vec![NO_PLANNER.to_owned()];
         }
         Ok(Response::Status(Box::new(StatusWire {
             paused: paused.is_some(),
             pause_terms: paused.as_ref().map(|terms| describe::pause_terms(terms, &TimeZone::system())),
-            jobs: counts.jobs,
-            pending: counts.pending,
-            open: counts.open,
             running: running as u64,
-            runs: counts.runs,
-            dead: counts.dead,
-            next: known
-                .next
-                .filter(|_| paused.is_none())
-                .map(|next| next.max(self.now))
-                .into_iter()
-                .chain(pending.first().map(|id| id.due))
-                .min(),
-            cluster,
-            ..known
+            ..status
         })))
     }
 
-    fn health(&mut self) -> Result<Response, Error> {
+    /// How the store is, and what the planner has said of itself.
+    pub(super) fn health(&mut self) -> Result<HealthWire, Error> {
         let known = PlannerStatus::read(self.reader).health;
         let (records, paused) = self.records()?;
-        let counts = self.reader.counts().map_err(Error::Store)?;
+        let counts = self.reader.counts()?;
         let health = health::of_marks(known, records.iter().map(|record| &record.mark), self.now);
         let free_bytes = free_bytes(self.data.directory());
-        let health = HealthWire { is_all_paused: paused.is_some(), dead: counts.dead, free_bytes, ..health };
-        Ok(Response::Health(Box::new(health)))
+        Ok(HealthWire { is_all_paused: paused.is_some(), dead: counts.dead, free_bytes, ..health })
     }
 
-    fn list(&mut self, wire: &ListWire) -> Result<NextResult, Error> {
-        let selector = Selector::parse(&wire.labels).map_err(|error| Error::Refused(usage(error)))?;
-        let paused = self.reader.pause().map_err(Error::Store)?;
+    fn list(&mut self, wire: &ListWire) -> Result<Response, Error> {
+        let selector = Selector::parse(&wire.labels).map_err(usage)?;
+        let paused = self.reader.pause()?;
         let lines = PlannerStatus::lines(self.reader);
         let found = |record: JobRecord| {
             defined(&record).filter(|job| selector.holds(&job.labels)).map(|job| (record, job))
         };
         let (page, after) = self.page(wire.after.as_deref(), found, |(record, _)| record)?;
         let names: Vec<&JobName> = page.iter().map(|(_, job)| &job.name).collect();
-        let loads = self.loads(&names).map_err(Error::Store)?;
+        let loads = self.loads(&names)?;
         let row = |(record, job): (JobRecord, Job)| {
             let load = loads.get(&job.name).copied().unwrap_or_default();
             let source_line = lines.get(&job.name).copied();
             JobWire { source_line, ..self.wire(job, &record, load, paused.as_ref()) }
         };
         let jobs = page.into_iter().map(row).collect();
-        Ok(queries::list(self.reader, jobs, after, idle()))
+        Ok(queries::list(self.reader, jobs, after, idle())?)
     }
 
-    fn show(&mut self, text: &str) -> Result<NextResult, Error> {
-        let name = job_name(text).map_err(Error::Refused)?;
+    fn show(&mut self, text: &str) -> Result<Response, Error> {
+        let name = job_name(text)?;
         let found = self.record(&name)?.and_then(|record| Some((defined(&record)?, record)));
         if let Some((job, record)) = found {
-            let job = self.known(job, record).map_err(Error::Store)?;
-            return Ok(queries::show(self.reader, job, idle()));
+            let job = self.known(job, record)?;
+            return Ok(queries::show(self.reader, job, idle())?);
         }
-        Ok(match queries::one_shot(self.reader, &name).map_err(Error::Refused)? {
-            OneShot::Pending(once) => {
-                let holds = self.pending_holds().map_err(Error::Store)?;
-                queries::show_pending(&once, holds, self.now)
-            }
+        Ok(match queries::one_shot(self.reader, &name)? {
+            OneShot::Pending(once) => queries::show_pending(&once, self.pending_holds()?, self.now),
             OneShot::Fired(run) => {
                 let holds = self.run_holds(&run)?;
-                queries::found(self.reader, &run, holds, idle())
+                queries::found(self.reader, &run, holds, idle())?
             }
         })
     }
 
-    fn find(&mut self, text: &str) -> Result<NextResult, Error> {
-        let key = run_key(text).ok_or_else(|| Error::Refused(not_found(&format!("run `{text}`"))))?;
-        let run = queries::run(self.reader, &key).map_err(Error::Refused)?;
+    fn find(&mut self, text: &str) -> Result<Response, Error> {
+        let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
+        let run = queries::run(self.reader, &key)?;
         queries::fetch_output(self.reader, &run, &self.data.output());
         let holds = self.run_holds(&run)?;
-        Ok(queries::found(self.reader, &run, holds, idle()))
+        Ok(queries::found(self.reader, &run, holds, idle())?)
     }
 
     /// A job but for its last run.
@@ -256,30 +227,27 @@ impl ReadOnlyBackend<'_> {
         Ok(JobWire { definition: record.text, holds, waiting, waiting_count, source_line, ..wire })
     }
 
-    fn history(&mut self, wire: &HistoryWire) -> Result<NextResult, Error> {
+    fn history(&mut self, wire: &HistoryWire) -> Result<Response, Error> {
         let mut members = Vec::new();
         if let Some(group) = wire.group.as_deref() {
             let is_member = |job: &Job| job.work.group.as_ref().is_some_and(|its| its.as_str() == group);
             let (records, _) = self.records()?;
             members = records.iter().filter_map(defined).filter(is_member).map(|job| job.name).collect();
         }
-        let query = match queries::history_query(wire, members) {
-            Ok(query) => query,
-            Err(error) => return Ok(Err(error)),
+        let query = queries::history_query(wire, members)?;
+        let unknown = match &query.job {
+            Some(job) if !self.is_job(job)? => Some(job),
+            _ => None,
         };
-        let found = queries::history(self.reader, &query, query.job.as_ref(), idle());
-        Ok(match (&found, &query.job) {
-            (Err(_), Some(job)) if self.is_job(job)? => queries::history(self.reader, &query, None, idle()),
-            _ => found,
-        })
+        Ok(queries::history(self.reader, &query, unknown, idle())?)
     }
 
-    fn stats(&mut self, text: &str) -> Result<NextResult, Error> {
-        let name = job_name(text).map_err(Error::Refused)?;
+    fn stats(&mut self, text: &str) -> Result<Response, Error> {
+        let name = job_name(text)?;
         if !self.is_job(&name)? {
-            return Err(Error::Refused(not_found(&format!("job `{text}`"))));
+            return Err(not_found(&format!("job `{text}`")).into());
         }
-        Ok(queries::stats(self.reader, &name))
+        Ok(queries::stats(self.reader, &name)?)
     }
 
     fn export(&mut self, place: Option<&str>) -> Result<Response, Error> {
@@ -300,7 +268,7 @@ impl ReadOnlyBackend<'_> {
         let (mut bytes, mut page): (usize, Vec<T>) = (0, Vec::new());
         loop {
             let first = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-            let records = self.reader.defined_from(first, MAX_LISTED).map_err(Error::Store)?;
+            let records = self.reader.defined_from(first, MAX_LISTED)?;
             let is_last = records.len() < MAX_LISTED;
             let is_after = |found: &JobName| after.as_ref().is_none_or(|after| after < found);
             debug_assert!(records.iter().all(|it| is_after(&it.mark.job)), "a page is after the last one");

@@ -15,7 +15,7 @@
 
 use mainspring_job::{Cause, Command, JobName, Query, Reader, Reply, Run, RunState};
 
-use super::next_step::{Next, NextResult, RequestId, job_name, not_found, query, store_failed};
+use super::next_step::{Next, NextResult, RequestId, job_name, not_found, query};
 use super::purpose::Purpose;
 use super::{Server, describe};
 use crate::message::counted;
@@ -116,7 +116,7 @@ fn any_run(reader: &mut dyn Reader, name: &JobName, states: &[RunState]) -> Resu
     for cause in Cause::ALL.into_iter().filter(|cause| *cause != Cause::Once) {
         let mut query = Query::new(1).of(name.clone());
         (query.cause, query.states) = (Some(cause), states.to_vec());
-        let found = reader.find(&query).map_err(store_failed)?;
+        let found = reader.find(&query)?;
         if let Some(run) = found.into_iter().next() {
             return Ok(Some(run));
         }

@@ -18,7 +18,7 @@ use mainspring_job::{
 use super::client_text::ClientText;
 use super::feed::Feed;
 use super::next_step::{
-    Next, NextResult, Query, Question, RequestId, job_name, not_found, query, run_key, time, usage,
+    Next, NextResult, Query, Question, RequestId, job_name, look, not_found, query, run_key, time, usage,
 };
 use super::peer::TURN_TIME;
 use super::phase::Phase;
@@ -215,17 +215,17 @@ impl Server {
         match request {
             Request::Status => self.status(now),
             Request::Health => self.health(now),
-            Request::Recount => query(move |reader| queries::recount(reader)),
+            Request::Recount => look(move |reader| queries::recount(reader)),
             Request::List(wire) => self.list(&wire, now),
             Request::Pending { after, limit } => {
                 let after = queries::pending_start(after.as_deref())?;
-                query(move |reader| queries::pending(reader, after, limit))
+                look(move |reader| queries::pending(reader, after, limit))
             }
             Request::Show { job } => self.show(&job, now),
             Request::History(wire) => self.history(&wire),
             Request::Audit(wire) => {
                 let audit_query = queries::audit_query(&wire)?;
-                query(move |reader| queries::audit(reader, &audit_query))
+                look(move |reader| queries::audit(reader, &audit_query))
             }
             Request::Stats { job } => self.stats(&job),
             Request::Logs { of, .. } => self.logs(&of),
@@ -386,7 +386,7 @@ impl Server {
         let planned = mark.watermark;
         let (times, count) = rewind_preview(&found.timetable, planned, now.wall, MAX_SHOWN)
             .ok_or_else(|| describe::refused(&Refusal::NotAhead))?;
-        query(move |reader| queries::rewinding(reader, &name, times, count, planned))
+        look(move |reader| queries::rewinding(reader, &name, times, count, planned))
     }
 }
 

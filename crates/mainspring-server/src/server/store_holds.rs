@@ -14,11 +14,11 @@ use mainspring_job::{
     Cause, Hold, HoldRows, JobName, Load, Mark, Run, RunKey, RunState, StoreError, Work, Worker, WorkerId,
 };
 
-use super::describe;
 use super::planner_status::PlannerStatus;
 use super::read_only_backend::{ReadOnlyBackend, defined};
+use super::{describe, queries};
 use crate::error::Error;
-use crate::protocol::{ClusterWire, HoldWire, MAX_ROWS, MAX_WAITING_SHOWN, MemberWire, RunWire};
+use crate::protocol::{HoldWire, MAX_ROWS, MAX_WAITING_SHOWN, MemberWire, RunWire};
 
 impl ReadOnlyBackend<'_> {
     /// Each reason why a run does not start now, if it waits.
@@ -29,15 +29,15 @@ impl ReadOnlyBackend<'_> {
         let Some(work) = run.work.clone().or(of_job).filter(|_| is_waiting) else { return Ok(Vec::new()) };
         let is_each = work.policies.on.is_each() && run.cause != Cause::Once;
         let is_in_lane = |other: &Run| !is_each || other.worker == run.worker;
-        let open = self.open_runs(&run.key.job, is_in_lane).map_err(Error::Store)?;
+        let open = self.open_runs(&run.key.job, is_in_lane)?;
         let mut run = run.clone();
         if !self.is_shared {
             // It waits for no more than a server.
             run.state = RunState::Scheduled;
         }
         let (mark, now) = (record.as_ref().map(|record| &record.mark), self.now);
-        let holds = self.holds(&work, mark, open.in_the_way, |rows| rows.run_holds(&run, now));
-        Ok(describe::holds(holds.map_err(Error::Store)?, &run.key.job))
+        let holds = self.holds(&work, mark, open.in_the_way, |rows| rows.run_holds(&run, now))?;
+        Ok(describe::holds(holds, &run.key.job))
     }
 
     /// What may hold a one-shot job that is pending.
@@ -111,8 +111,7 @@ impl ReadOnlyBackend<'_> {
 
     /// The workers that take runs, and how many run at each.
     fn workers(&mut self) -> Result<Vec<(Worker, usize)>, StoreError> {
-        let cluster = self.reader.cluster()?.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok());
-        let members = cluster.unwrap_or_default().servers.into_iter();
+        let members = queries::cluster(self.reader)?.unwrap_or_default().servers.into_iter();
         let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let worker = |member: MemberWire| {
             let worker = Worker::new(WorkerId(member.id), member.name, size(member.capacity));

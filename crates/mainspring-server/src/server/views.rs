@@ -8,12 +8,12 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::{Cause, Job, JobName, Load, Mark, OnceId, Reader, RunKey, RunPhase, RunState};
+use mainspring_job::{Cause, Job, JobName, Load, Mark, Reader, RunKey, RunPhase, RunState};
 
 use super::describe::JobDetail;
 use super::feed::{AtEnd, Feed};
 use super::next_step::{
-    Next, NextResult, QuestionAnswer, RequestId, job_name, not_found, query, run_key, store_failed, usage,
+    Next, NextResult, QuestionAnswer, RequestId, job_name, look, not_found, query, run_key, usage,
 };
 use super::progress_table::ProgressTable;
 use super::queries::OneShot;
@@ -48,29 +48,22 @@ impl Server {
                 .planner()
                 .pause_terms()
                 .map(|terms| describe::pause_terms(terms, &self.files.reader().zone)),
-            jobs: self.owner.planner().jobs().count() as u64,
-            open: self.owner.planner().open_count() as u64,
             running: self.owner.planner().running_count() as u64,
             ..self.planner_status(now).status
         };
+        let (jobs, open) = (self.owner.planner().jobs().count(), self.owner.planner().open_count());
         let lease_left = self.owner.lease_age().map(|(age, lasts)| lasts.saturating_sub(age));
         let (clock_ahead, next_of_jobs) = (ahead(), self.next_run(now));
-        query(move |reader| {
-            let pending = reader.load_ids(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
-            let next_pending = pending.map_err(store_failed)?.first().map(|id| id.due);
-            let next = next_of_jobs.into_iter().chain(next_pending).min();
-            let counts = reader.counts().map_err(store_failed)?;
-            let (pending, runs, dead) = (counts.pending, counts.runs, counts.dead);
-            let cluster = reader.cluster().map_err(store_failed)?;
-            let cluster = cluster.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok());
-            let cluster = cluster.map(|cluster| ClusterWire {
+        look(move |reader| {
+            let status = queries::status(reader, status, next_of_jobs)?;
+            let cluster = status.cluster.map(|cluster| ClusterWire {
                 lease_left_ms: lease_left.map_or(0, |left| u64::try_from(left.as_millis()).unwrap_or(0)),
                 clock_ahead_ms: clock_ahead
                     .map_or(0, |ahead| i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX)),
                 ..cluster
             });
-            let status = StatusWire { next, pending, runs, dead, cluster, ..status };
-            Ok(Next::Answer(Response::Status(Box::new(status))))
+            let status = StatusWire { jobs: jobs as u64, open: open as u64, cluster, ..status };
+            Ok(Response::Status(Box::new(status)))
         })
     }
 
@@ -91,7 +84,7 @@ impl Server {
         let selector = Selector::parse(&wire.labels).map_err(usage)?;
         let (page, after) = self.page(wire.after.as_deref(), &selector);
         let (jobs, local) = (self.all_known(page, now), self.work.progress());
-        query(move |reader| {
+        look(move |reader| {
             let jobs = jobs.iter().map(|known| describe::job(known, now.wall)).collect();
             queries::list(reader, jobs, after, local)
         })
@@ -151,7 +144,7 @@ impl Server {
         });
         let local = self.work.progress();
         match known {
-            Some(job) => query(move |reader| queries::show(reader, job, local)),
+            Some(job) => look(move |reader| queries::show(reader, job, local)),
             None => self.show_one_shot(name, local, now),
         }
     }
@@ -160,8 +153,8 @@ impl Server {
         let planner = self.owner.planner();
         let pending = planner.pending_holds();
         let last = planner.runs_of(&name).last().map(|run| (run.key.clone(), self.run_holds(&run.key, now)));
-        query(move |reader| match queries::one_shot(reader, &name)? {
-            OneShot::Pending(once) => queries::show_pending(&once, pending, now.wall),
+        look(move |reader| match queries::one_shot(reader, &name)? {
+            OneShot::Pending(once) => Ok(queries::show_pending(&once, pending, now.wall)),
             OneShot::Fired(run) => {
                 let holds = last.filter(|(key, _)| *key == run.key).map(|(_, holds)| holds);
                 queries::found(reader, &run, holds.unwrap_or_default(), local)
@@ -173,7 +166,7 @@ impl Server {
         let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
         let holds = self.run_holds(&key, now);
         let (outputs, local) = (self.data.output(), self.work.progress());
-        query(move |reader| {
+        look(move |reader| {
             let run = queries::run(reader, &key)?;
             queries::fetch_output(reader, &run, &outputs);
             queries::found(reader, &run, holds, local)
@@ -194,7 +187,7 @@ impl Server {
         let members = members.map(|(job, _)| job.name.clone()).collect();
         let history_query = queries::history_query(wire, members)?;
         let local = self.work.progress();
-        query(move |reader| queries::history(reader, &history_query, unknown.as_ref(), local))
+        look(move |reader| queries::history(reader, &history_query, unknown.as_ref(), local))
     }
 
     pub(super) fn stats(&self, text: &str) -> NextResult {
@@ -202,21 +195,26 @@ impl Server {
         if self.owner.planner().job(&name).is_none() {
             return Err(not_found(&format!("job `{text}`")));
         }
-        query(move |reader| queries::stats(reader, &name))
+        look(move |reader| queries::stats(reader, &name))
     }
 
     pub(super) fn logs(&self, of: &str) -> NextResult {
+        let outputs = self.data.output();
         if let Some(key) = run_key(of) {
-            let outputs = self.data.output();
-            return query(move |reader| queries::logs_of_run(reader, key, &outputs));
+            return query(move |reader| {
+                let (key, cause) = queries::logs_of_run(reader, key, &outputs)?;
+                Ok(Next::Feed { key, cause, job: None })
+            });
         }
         let name = job_name(of)?;
         let job = self.owner.planner().job(&name).map(|(job, _)| job.name.clone());
         if let Some(key) = self.work.latest.get(&name) {
             return Ok(Next::Feed { key: key.clone(), cause: Cause::Trigger, job });
         }
-        let outputs = self.data.output();
-        query(move |reader| queries::logs_of_job(reader, name, job, &outputs))
+        query(move |reader| {
+            let (key, cause) = queries::logs_of_job(reader, &name, job.as_ref(), &outputs)?;
+            Ok(Next::Feed { key, cause, job })
+        })
     }
 
     pub(super) fn export(&self, after: Option<&str>) -> Response {
