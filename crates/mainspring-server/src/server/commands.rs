@@ -42,10 +42,9 @@ pub struct Commands {
     users: Users,
     /// What jobs leave behind, if it becomes a child of this process.
     orphans: Option<Orphans>,
-    /// Where the cgroups of its processes are, if each has one.
-    cgroup_note: Option<String>,
-    /// Why no keeper stands beside the server, if one should.
-    keeper_note: Option<String>,
+    /// Where the cgroups of its processes are, if each has one; and why no keeper stands beside the server,
+    /// if one should.
+    notes: Vec<String>,
 }
 
 impl Commands {
@@ -59,13 +58,10 @@ impl Commands {
         descriptors::raise();
         let capacity = descriptors::runs_at_once(descriptors::limit()).min(running_max.max(1));
         let cgroups = Cgroups::delegated();
-        let cgroup_note = cgroups
-            .as_ref()
-            .map(|cgroups| format!("each run has a cgroup of its own, below {}", cgroups.top().display()));
+        let note = |of: &Cgroups| format!("each run has a cgroup of its own, below {}", of.top().display());
         Ok(Commands {
             capacity,
-            cgroup_note,
-            keeper_note: None,
+            notes: cgroups.iter().map(note).collect(),
             executor: Executor::of_at_most(capacity).with_cgroups(cgroups),
             deliveries: Deliveries::of_at_most(capacity)?,
             users,
@@ -76,8 +72,7 @@ impl Commands {
 
 impl Execution for Commands {
     fn note(&self) -> Option<String> {
-        let notes = self.cgroup_note.iter().chain(&self.keeper_note).cloned().collect::<Vec<_>>();
-        Some(notes.join("; ")).filter(|notes| !notes.is_empty())
+        (!self.notes.is_empty()).then(|| self.notes.join("; "))
     }
 
     fn holds_until(&mut self, until: Duration) {
@@ -91,7 +86,7 @@ impl Execution for Commands {
     fn may_be_lost(&mut self) {
         match Keeper::start() {
             Ok(keeper) => self.executor.set_keeper(keeper),
-            Err(error) => self.keeper_note = Some(format!("what runs may outlive this server: {error}")),
+            Err(error) => self.notes.push(format!("what runs may outlive this server: {error}")),
         }
     }
 
@@ -99,12 +94,10 @@ impl Execution for Commands {
         vec![(needs::known(needs::SERVER), 0)]
     }
 
-    fn needs_room(&self, action: &Action) -> bool {
-        action.kind() == PROCESS && self.executor.is_full()
-    }
-
-    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
-        self.executor.make_room(now, reports);
+    fn make_room(&mut self, action: &Action, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
+        if action.kind() == PROCESS && self.executor.is_full() {
+            self.executor.make_room(now, reports);
+        }
     }
 
     fn start(

@@ -137,13 +137,8 @@ pub trait Execution: Debug + Send {
         Vec::new()
     }
 
-    /// Whether there is no room for a start of this action that [`make_room`](Self::make_room) might give.
-    fn needs_room(&self, _action: &Action) -> bool {
-        false
-    }
-
-    /// Releases what has ended and is still held, so that there is room.
-    fn make_room(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
+    /// Releases what has ended and is still held, if there is no room for a start of this action otherwise.
+    fn make_room(&mut self, _action: &Action, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     /// Starts an attempt. `outputs` finds what a run of that key wrote.
     ///

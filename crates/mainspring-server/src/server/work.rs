@@ -27,6 +27,7 @@ use super::reports::{ReportCollector, StartedAttempt, of_attempt};
 use super::start_backlog::{StartBacklog, wait_max};
 use crate::log::{Kind, Level, Line, Log, Subject};
 use mainspring_exec::clock::Moment;
+use mainspring_exec::end::Reports;
 use mainspring_exec::span::Span;
 use mainspring_host::net::BorrowedFd;
 
@@ -112,13 +113,24 @@ impl Work {
 
     /// Does all that can be done without waiting. Returns what has ended.
     pub(super) fn turn(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
-        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-        self.execution.turn(now, &mut collector);
-        let ends = collector.into_ends();
+        let ends = self.collect(now, log, |execution, reports| execution.turn(now, reports));
         // What has ended may have made room.
         let mut all = if ends.is_empty() { Vec::new() } else { self.start_postponed(now, log) };
-        all.extend(self.end_all(ends));
+        all.extend(ends);
         all
+    }
+
+    /// Has the execution do something. Returns what that has ended.
+    fn collect(
+        &mut self,
+        now: Moment,
+        log: &mut Log<File>,
+        act: impl FnOnce(&mut dyn Execution, &mut dyn Reports<AttemptKey>),
+    ) -> Vec<AttemptEnd> {
+        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
+        act(&mut *self.execution, &mut collector);
+        let ends = collector.into_ends();
+        self.end_all(ends)
     }
 
     /// Takes what runs have told of their progress. Returns whose is new.
@@ -213,10 +225,9 @@ impl Work {
         now: Moment,
         log: &mut Log<File>,
     ) -> Result<StartOutcome, StartFailure> {
-        if self.execution.needs_room(&start.work.action) {
-            let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-            self.execution.make_room(now, &mut collector);
-        }
+        let action = &start.work.action;
+        let ends = self.collect(now, log, |execution, reports| execution.make_room(action, now, reports));
+        debug_assert!(ends.is_empty(), "what makes room has ended before");
         let outputs = &self.outputs;
         self.execution.start(start, &|run| output_text(outputs, run), now)
     }
@@ -235,10 +246,7 @@ impl Work {
         if self.execution.ask_to_end_at(worker, &attempted, now) {
             return Vec::new();
         }
-        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-        self.execution.give_up(&attempted, now, &mut collector);
-        let ends = collector.into_ends();
-        self.end_all(ends)
+        self.collect(now, log, |execution, reports| execution.give_up(&attempted, now, reports))
     }
 
     /// The same of an attempt that ends by itself when asked, as a process does. Returns whether it is one.
@@ -267,10 +275,8 @@ impl Work {
 
     /// The server has lost the jobs: releases these. Returns what has ended.
     pub(super) fn leave(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
-        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-        let left = self.execution.leave(now, &mut collector);
-        let ends = collector.into_ends();
-        let ends = self.end_all(ends);
+        let mut left = Vec::new();
+        let ends = self.collect(now, log, |execution, reports| left = execution.leave(now, reports));
         for attempted in left {
             if let Some(started) = self.started.remove(&attempted) {
                 self.close_output(&attempted.0, started);
@@ -299,10 +305,7 @@ impl Work {
         // First, because a process that is killed already is not asked: it would answer if it were quick.
         self.kill_processes_at_once(now);
         let mut all = self.ask_all_to_end(now);
-        let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
-        self.execution.give_all_up(now, &mut collector);
-        let ends = collector.into_ends();
-        all.extend(self.end_all(ends));
+        all.extend(self.collect(now, log, |execution, reports| execution.give_all_up(now, reports)));
         all
     }
 
