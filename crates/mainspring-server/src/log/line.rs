@@ -23,6 +23,7 @@ use jiff::Timestamp;
 use mainspring_job::{Cause, Failure, JobName, Outcome, Reason, RunKey};
 
 use crate::message::PROGRAM;
+use mainspring_exec::output::Stream;
 
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// That of what a run writes to a stream, or of what is said of its output.
+    pub const fn of(stream: Stream) -> Kind {
+        match stream {
+            Stream::Stdout => Kind::Stdout,
+            Stream::Stderr => Kind::Stderr,
+            Stream::Note => Kind::Note,
+        }
+    }
+
     /// All of them.
     pub const ALL: [Kind; 6] = [Kind::Start, Kind::Stdout, Kind::Stderr, Kind::End, Kind::Refuse, Kind::Note];
 

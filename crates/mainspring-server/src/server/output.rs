@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use mainspring_job::{Cause, JobName, RunKey};
 
+use crate::log::Kind;
 use crate::protocol::LineWire;
 use mainspring_exec::output::{Piece, Stream};
 use mainspring_host::private;
@@ -118,7 +119,7 @@ impl Outputs {
         debug_assert!(0 < attempt, "a file without a line is one of attempt 0");
         debug_assert!(!piece.text.contains('\n'), "a piece is one line of the file");
         let written = self.file(key, cause).and_then(|file| {
-            let (stream, mark) = (stream_name(stream), if piece.goes_on { GOES_ON } else { "" });
+            let (stream, mark) = (Kind::of(stream).name(), if piece.goes_on { GOES_ON } else { "" });
             writeln!(file, "{now:.3} {attempt} {stream}{mark} {}", piece.text)
         });
         let Err(error) = written else { return Ok(()) };
@@ -290,14 +291,6 @@ fn prune(directory: &Path, keep: usize, open: &HashSet<PathBuf>) {
     files.sort_by_cached_key(|path| (written(path), path.clone()));
     for path in &files[..files.len() - keep] {
         let _ = remove(path);
-    }
-}
-
-fn stream_name(stream: Stream) -> &'static str {
-    match stream {
-        Stream::Stdout => "stdout",
-        Stream::Stderr => "stderr",
-        Stream::Note => "note",
     }
 }
 

@@ -69,12 +69,7 @@ impl Reports<AttemptKey> for ReportCollector<'_> {
         if self.log.is_full() {
             return self.log.leave_out();
         }
-        let kind = match stream {
-            Stream::Stdout => Kind::Stdout,
-            Stream::Stderr => Kind::Stderr,
-            Stream::Note => Kind::Note,
-        };
-        self.log.line(of_attempt(self.now, run, kind, &*piece.text));
+        self.log.line(of_attempt(self.now, run, Kind::of(stream), &*piece.text));
     }
 
     fn ended(&mut self, run: &AttemptKey, end: &End) {
