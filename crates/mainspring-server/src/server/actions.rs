@@ -17,7 +17,7 @@
 use mainspring_job::{Output, Start};
 
 use super::Server;
-use super::store_thread::{check_batch, load, load_ids};
+use super::store_thread::{Order, check_batch, load, load_ids};
 use mainspring_exec::clock::Moment;
 
 impl Server {
@@ -36,11 +36,11 @@ impl Server {
                     self.owner.tell_all(self.work.kill(worker, (key, attempt), now, &mut self.log));
                 }
                 Output::Reply { ticket, reply } => self.reply(ticket, reply, now),
-                Output::Load { up_to, limit } => self.owner.writer().load(load(up_to, limit)),
+                Output::Load { up_to, limit } => self.owner.writer().order(Order::Load(load(up_to, limit))),
                 Output::LoadIds { after, up_to, limit } => {
-                    self.owner.writer().load(load_ids(after, up_to, limit));
+                    self.owner.writer().order(Order::Load(load_ids(after, up_to, limit)));
                 }
-                Output::CheckBatch { batch } => self.owner.writer().load(check_batch(batch)),
+                Output::CheckBatch { batch } => self.owner.writer().order(Order::Load(check_batch(batch))),
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }

@@ -14,6 +14,7 @@ use super::disk_reserve::free_bytes;
 use super::next_step::{NextResult, look};
 use super::phase::Phase;
 use super::planner_status::{KeptStatus, PlannerStatus, STOPPING};
+use super::store_thread::Order;
 use super::{Keeping, Server, describe};
 use crate::protocol::{ClockStepWire, HealthWire, Response, StatusWire};
 use mainspring_exec::clock::Moment;
@@ -88,7 +89,8 @@ impl Server {
         let lines = || self.owner.planner().jobs().filter_map(line).collect::<BTreeMap<_, _>>();
         // Documents of texts and numbers.
         let lines = has_lines.then(|| serde_json::to_string(&lines()).unwrap_or_default());
-        self.owner.writer().keep_status(serde_json::to_string(&known).unwrap_or_default(), lines);
+        let status = serde_json::to_string(&known).unwrap_or_default();
+        self.owner.writer().order(Order::KeepStatus(status, lines));
         self.kept_status = Some(KeptStatus::new(known, now));
     }
 

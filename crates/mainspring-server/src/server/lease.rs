@@ -20,6 +20,7 @@ use mainspring_job::{LeaseAge, LeaseDeadlines, StoreError};
 use super::Server;
 use super::lease_state::MAX_APART;
 use super::phase::Phase;
+use super::store_thread::Order;
 use crate::error::Error;
 use mainspring_exec::clock::{Moment, ahead};
 use mainspring_exec::span::Span;
@@ -33,7 +34,7 @@ impl Server {
             && self.holding.tried.is_none_or(|tried| deadlines.renew <= now.since(tried))
         {
             self.holding.tried = Some(now);
-            self.owner.writer().renew();
+            self.owner.writer().order(Order::Renew);
         }
         self.say_if_apart(now);
         if deadlines.judge(age) == LeaseAge::Over {

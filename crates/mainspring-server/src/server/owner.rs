@@ -283,11 +283,6 @@ impl Owner {
         MAX_BACKLOG <= self.writer.backlog_count
     }
 
-    /// Whether the store does not answer in time.
-    pub(super) fn is_late(&self, now: Moment) -> bool {
-        self.writer.late(now).is_some()
-    }
-
     /// What there is to say since the last call: that the store does not answer, or that it does again.
     pub(super) fn lateness_news(&mut self, now: Moment) -> Option<String> {
         self.writer.news(now)

@@ -24,6 +24,7 @@ use std::thread::JoinHandle;
 use mainspring_job::Reader;
 
 use super::next_step::{Question, QuestionAnswer};
+use super::store_thread::Order;
 use super::writer::Writer;
 use crate::notified_channel::{NotifiedReceiver, notified_channel};
 use mainspring_exec::clock::Moment;
@@ -68,7 +69,7 @@ impl Questions {
             match &self.sender {
                 // It fails only after a panic of the thread, which is on standard error.
                 Some(sender) => drop(sender.send(question)),
-                None => writer.ask(question),
+                None => writer.order(Order::Ask(question)),
             }
         }
     }

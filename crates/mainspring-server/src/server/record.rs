@@ -20,6 +20,7 @@ use mainspring_job::{Output, StoreError};
 
 use super::boot::Keeping;
 use super::owner::News;
+use super::store_thread::Order;
 use super::writer::{FULL, LATE};
 use super::zone_watch::ZoneWatch;
 use super::{Server, polling};
@@ -98,7 +99,7 @@ impl Server {
     /// Whether requests are taken now. A store that only needs a moment is waited for; of one that does not
     /// answer people are told.
     pub(super) fn takes_requests(&self, now: Moment) -> bool {
-        !self.owner.is_backlogged() || self.owner.is_late(now)
+        !self.owner.is_backlogged() || self.owner.writer().late(now).is_some()
     }
 
     /// Gives something up for the store. Returns whether there was anything.
@@ -148,7 +149,7 @@ impl Server {
 
     /// Has the store looked at, whether all of it is where it was, and looks after the socket beside it.
     pub(super) fn look_at_store(&mut self, now: Moment) {
-        self.owner.writer().renew();
+        self.owner.writer().order(Order::Renew);
         let text = match self.clients.peers.listen_again() {
             Ok(false) => None,
             Ok(true) => Some("the socket was removed: it was made again".to_owned()),

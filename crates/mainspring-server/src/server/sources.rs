@@ -20,6 +20,7 @@ use mainspring_job::{Definitions, Job, JobName, JobRecord, Prune};
 
 use super::Server;
 use super::files::says;
+use super::store_thread::Order;
 use crate::message::counted;
 use mainspring_exec::clock::Moment;
 use mainspring_file::job_source::JobSource;
@@ -43,7 +44,7 @@ impl Server {
                 .collect();
             if texts.is_empty() && !sources.contains(&source) {
                 if loaded.jobs.is_empty() {
-                    self.owner.writer().keep_source(source);
+                    self.owner.writer().order(Order::KeepSource(source));
                 }
                 unknown.push((index, loaded));
                 continue;

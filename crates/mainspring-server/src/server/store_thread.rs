@@ -56,6 +56,7 @@ pub(super) enum Order {
     Renew,
     /// Read what the planner asked for.
     Load(Load),
+    /// Ask the store that writes, where it has no reader.
     Ask(Question),
     /// A source was applied which has no job.
     KeepSource(String),

@@ -20,8 +20,7 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{Batch, Lease, Store, StoreError};
 
-use super::next_step::Question;
-use super::store_thread::{Load, Order, Report, ReportSender, SPIN, StoreThread, spin};
+use super::store_thread::{Order, Report, ReportSender, SPIN, StoreThread, spin};
 use crate::protocol::HistogramWire;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, pair};
@@ -199,36 +198,13 @@ impl Writer {
         tried.monotonic.checked_add(ROOM_WAIT)
     }
 
-    pub(super) fn renew(&self) {
-        self.order(Order::Renew);
-    }
-
-    /// Reads what the planner asked for.
-    pub(super) fn load(&self, load: Load) {
-        self.order(Order::Load(load));
-    }
-
-    /// Asks the store that writes, where it has no reader.
-    pub(super) fn ask(&self, question: Question) {
-        self.order(Order::Ask(question));
-    }
-
-    /// Keeps that a source was applied which has no job.
-    pub(super) fn keep_source(&self, source: String) {
-        self.order(Order::KeepSource(source));
-    }
-
-    /// Keeps what the planner alone knows of itself.
-    pub(super) fn keep_status(&self, status: String, lines: Option<String>) {
-        self.order(Order::KeepStatus(status, lines));
-    }
-
     pub(super) fn release(&self) {
         debug_assert!(self.is_idle() && !self.is_full(), "nothing is on its way that needs the lease");
         self.order(Order::Release);
     }
 
-    fn order(&self, order: Order) {
+    /// Has the thread do something beside the batches.
+    pub(super) fn order(&self, order: Order) {
         if let Some(orders) = &self.orders {
             // It fails only after the thread has reported why it ended.
             let _ = orders.send(order);
