@@ -171,7 +171,7 @@ impl ActivatedSockets {
     /// When there is no descriptor left.
     pub fn control(&self) -> Result<Option<UnixListener>, Error> {
         let cloned = self.control.as_ref().map(UnixListener::try_clone).transpose();
-        cloned.map_err(|source| Error::Setup { what: "the control socket", source })
+        cloned.map_err(Error::setup("the control socket"))
     }
 
     /// All sockets but the control socket.

@@ -119,6 +119,11 @@ fn is_denied(error: &io::Error) -> bool {
 }
 
 impl Error {
+    /// What the operating system's refusal of this becomes.
+    pub fn setup(what: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Setup { what, source }
+    }
+
     /// The exit code that tells a script what kind of error it was.
     pub fn exit(&self) -> Exit {
         match self {

@@ -236,7 +236,7 @@ impl Server {
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
         let next = self.owner.next_tick(Moment::now());
-        self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
+        self.alarm.set(next).map_err(Error::setup("the alarm"))
     }
 
     /// Tells the planner all that waits, commits what it wants written, and does what it wants done, until it
@@ -408,7 +408,7 @@ impl Server {
         self.clients.peers.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
         let wait = if has_batch { Some(Duration::ZERO) } else { wait };
-        let ready = wait_for_any(&readable, &writable, &left, wait).map_err(polling)?;
+        let ready = wait_for_any(&readable, &writable, &left, wait).map_err(Error::setup("polling"))?;
         self.clients.peers.hear(&ready);
         Ok(())
     }
@@ -425,10 +425,6 @@ fn finish_log(log: &mut Log<File>, now: Moment) -> Result<(), Error> {
         }
         let rest = LOG_WAIT.saturating_sub(now.since(since));
         let Some(fd) = log.fd().filter(|_| !rest.is_zero()) else { return Ok(()) };
-        wait_for(&[], &[fd], Some(rest)).map_err(polling)?;
+        wait_for(&[], &[fd], Some(rest)).map_err(Error::setup("polling"))?;
     }
-}
-
-fn polling(source: std::io::Error) -> Error {
-    Error::Setup { what: "polling", source }
 }

@@ -120,7 +120,6 @@ impl Server {
         let Serving { execution, host, listener, log, pause, default_zone, .. } = serving;
         follow_clock(lease, stores.asked_at);
         let stored = StoreContents::read(&mut *stores.store).map_err(Error::Store)?;
-        let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
         let mut files = Files::new(&files, reader).watching_zones(default_zone);
         files.keeps_all = pause.is_some();
@@ -140,10 +139,10 @@ impl Server {
             work: Work::new(execution, data.output()),
             clients: Clients::listen(&data.socket(), control, rates, began)
                 .map_err(|source| Error::Data { path: data.socket(), source })?,
-            parser: Parser::new(files.reader().clone()).map_err(setup("a socket pair"))?,
+            parser: Parser::new(files.reader().clone()).map_err(Error::setup("a socket pair"))?,
             files,
             signals,
-            alarm: Alarm::new().map_err(setup("a timer"))?,
+            alarm: Alarm::new().map_err(Error::setup("a timer"))?,
             log: Log::new(output).in_style(log),
             calls,
             host_kind,
@@ -160,7 +159,11 @@ impl Server {
             kept_status: None,
             data,
         };
-        server.clients.peers.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
+        server
+            .clients
+            .peers
+            .adopt(listener.streams, began)
+            .map_err(Error::setup("connections of the listener"))?;
         let joined = server.work.join(WorkerId(lease.epoch));
         server.owner.tell_all(joined);
         server.owner.tell_all(server.work.facts());

@@ -43,7 +43,6 @@ pub(super) type HostParts = (Signals, Option<Calls>, Option<Definitions>, File, 
 
 /// From here on a signal ends the loop and not the process, so nothing that was started is left behind.
 pub(super) fn of_host(host: Host) -> Result<HostParts, Error> {
-    let setup = |what| move |source| Error::Setup { what, source };
     let (signals, calls, own, output, host_kind) = match host {
         Host::Process(signals, calls) => {
             let signals = signals.map_or_else(Signals::register, Ok);
@@ -53,5 +52,11 @@ pub(super) fn of_host(host: Host) -> Result<HostParts, Error> {
             (Signals::none(), Some(calls), Some(jobs), Ok(log), HostKind::Program)
         }
     };
-    Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?, host_kind))
+    Ok((
+        signals.map_err(Error::setup("signals"))?,
+        calls,
+        own,
+        output.map_err(Error::setup("the log"))?,
+        host_kind,
+    ))
 }

@@ -79,10 +79,9 @@ impl Owner {
         renewed: Duration,
         limits: Limits,
     ) -> Result<Owner, Error> {
-        let setup = |what| move |source| Error::Setup { what, source };
         Ok(Owner {
-            writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
-            questions: Questions::start(reader).map_err(setup("a thread for questions"))?,
+            writer: Writer::start(store, lease).map_err(Error::setup("a thread for the store"))?,
+            questions: Questions::start(reader).map_err(Error::setup("a thread for questions"))?,
             planner: Planner::new(lease.epoch, limits).requiring(needs::needs).following(lease.silent),
             lease,
             renewed,

@@ -18,12 +18,12 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{Output, StoreError};
 
+use super::Server;
 use super::boot::Keeping;
 use super::owner::News;
 use super::store_thread::Order;
 use super::writer::{FULL, LATE};
 use super::zone_watch::ZoneWatch;
-use super::{Server, polling};
 use crate::error::Error;
 use crate::log::Level;
 use crate::machine_start::MachineStart;
@@ -230,7 +230,7 @@ impl Server {
             }
             let readable: Vec<BorrowedFd<'_>> =
                 self.signals.fds().into_iter().chain(self.owner.fds()).collect();
-            wait_for(&readable, &[], Some(rest)).map_err(polling)?;
+            wait_for(&readable, &[], Some(rest)).map_err(Error::setup("polling"))?;
         }
     }
 

@@ -54,11 +54,10 @@ pub fn wait(
     mut acquire: impl FnMut() -> Result<Lease, StoreError>,
     answer: impl Fn(LocalStream, &str),
 ) -> Result<Option<(Lease, Duration, Signals)>, Error> {
-    let setup = |what| move |source| Error::Setup { what, source };
-    let mut signals = Signals::register().map_err(setup("signals"))?;
+    let mut signals = Signals::register().map_err(Error::setup("signals"))?;
     let (is_own, mut listener) = (control.is_none(), control);
     if let Some(listener) = &listener {
-        listener.set_nonblocking(true).map_err(setup("the control socket"))?;
+        listener.set_nonblocking(true).map_err(Error::setup("the control socket"))?;
     }
     let remove_socket = || {
         if is_own {
@@ -119,11 +118,10 @@ fn answer_clients(
     longest: Duration,
     answer: impl Fn(LocalStream),
 ) -> Result<bool, Error> {
-    let setup = |what| move |source| Error::Setup { what, source };
     let of_clients = listener.map(AsFd::as_fd);
     let readable: Vec<BorrowedFd<'_>> =
         signals.fds().into_iter().chain(of_clients).chain([notifications.as_fd()]).collect();
-    let ready = wait_for_any(&readable, &[], &[], Some(longest)).map_err(setup("polling"))?;
+    let ready = wait_for_any(&readable, &[], &[], Some(longest)).map_err(Error::setup("polling"))?;
     if let Some((stream, _)) = listener.and_then(|listener| listener.accept().ok()) {
         answer(stream);
     }
@@ -159,8 +157,7 @@ pub fn reason(error: &StoreError) -> String {
 /// # Errors
 /// When the operating system refuses something, or the directory cannot be used.
 pub fn wait_for_folder(data: &DataDirectory, style: Style) -> Result<Option<(Directory, Signals)>, Error> {
-    let setup = |what| move |source| Error::Setup { what, source };
-    let mut signals = Signals::register().map_err(setup("signals"))?;
+    let mut signals = Signals::register().map_err(Error::setup("signals"))?;
     let mut is_said = false;
     loop {
         match Directory::open(data.directory()) {
@@ -171,7 +168,7 @@ pub fn wait_for_folder(data: &DataDirectory, style: Style) -> Result<Option<(Dir
             Err(DirectoryError::Taken { .. }) => {}
             other => return other.map(|directory| Some((directory, signals))).map_err(Error::Directory),
         }
-        wait_for(&signals.fds(), &[], Some(FOLDER_INTERVAL)).map_err(setup("polling"))?;
+        wait_for(&signals.fds(), &[], Some(FOLDER_INTERVAL)).map_err(Error::setup("polling"))?;
         signals.clear_child();
         let _ = signals.is_reload_asked();
         if 0 < signals.stop_requests() {

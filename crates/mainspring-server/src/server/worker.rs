@@ -37,7 +37,7 @@ use mainspring_job::{AttemptEnd, LeaseAge, LeaseDeadlines, Outcome, RunKey, Star
 use super::execution::{AttemptKey, Execution};
 use super::phase::{KILL_WAIT, Phase, Stopping};
 use super::work::Work;
-use super::{LOOK_INTERVAL, finish_log, polling};
+use super::{LOOK_INTERVAL, finish_log};
 use crate::error::Error;
 use crate::log::{Line, Log};
 use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
@@ -478,7 +478,7 @@ impl WorkerLoop {
         let mut writable = Vec::new();
         self.work.watch(&mut readable, &mut writable);
         writable.extend(self.log.fd());
-        wait_for(&readable, &writable, wait).map(drop).map_err(polling)
+        wait_for(&readable, &writable, wait).map(drop).map_err(Error::setup("polling"))
     }
 }
 
