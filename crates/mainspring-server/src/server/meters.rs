@@ -22,11 +22,14 @@ use crate::protocol::{BOUNDS_OPERATIONS, JobMetricsWire, MetricsWire};
 /// How the names of the one-shot jobs begin that tell hooks.
 const NOTIFICATION: &str = "notify:";
 
+/// The cause of a run that was not seen to start, as far as that is counted.
+const UNSEEN: Cause = Cause::Trigger;
+
 /// A run in progress.
 #[derive(Debug)]
 struct Going {
     started: Timestamp,
-    is_once: bool,
+    cause: Cause,
 }
 
 /// See the head of this file.
@@ -93,14 +96,19 @@ impl Meters {
         Meters { is_on: true, ..Meters::default() }
     }
 
-    /// Where a run of a job is counted. A name without a definition has no place of its own: nothing would
-    /// take that away.
-    fn of(&mut self, defined: Option<&JobName>) -> &mut JobMetricsWire {
-        let Some(job) = defined else { return &mut self.wire.others };
-        if !self.jobs.contains_key(job) {
-            self.jobs.insert(job.clone(), JobMetricsWire::default());
+    /// Where a run is counted. A name without a definition has no place of its own: nothing would take that
+    /// away.
+    fn of(
+        &mut self,
+        job: &JobName,
+        cause: Cause,
+        is_defined: &impl Fn(&JobName) -> bool,
+    ) -> &mut JobMetricsWire {
+        match cause {
+            Cause::Once => &mut self.wire.once,
+            _ if is_defined(job) => self.jobs.entry(job.clone()).or_default(),
+            _ => &mut self.wire.others,
         }
-        self.jobs.get_mut(job).expect("it was just inserted")
     }
 
     /// An attempt begins. `is_defined` says whether a job has a name.
@@ -108,16 +116,14 @@ impl Meters {
         if !self.is_on {
             return;
         }
-        let is_once = start.cause == Cause::Once;
-        let defined = is_defined(&start.key.job).then_some(&start.key.job);
-        let of = if is_once { &mut self.wire.once } else { self.of(defined) };
+        let of = self.of(&start.key.job, start.cause, &is_defined);
         if start.attempt == 1 {
             count_in(&mut of.started, start.cause.name(), 1);
             self.wire.lateness.add(between(start.due, now));
         } else {
             of.retries += 1;
         }
-        self.going.insert(start.key.clone(), Going { started: now, is_once });
+        self.going.insert(start.key.clone(), Going { started: now, cause: start.cause });
     }
 
     /// The wall clock was set, or the machine slept.
@@ -138,7 +144,7 @@ impl Meters {
     /// A run of a job has succeeded, this time or before the server began.
     pub(super) fn succeeded(&mut self, job: &JobName, at: Timestamp) {
         if self.is_on {
-            self.of(Some(job)).last_success = Some(at);
+            self.jobs.entry(job.clone()).or_default().last_success = Some(at);
         }
     }
 
@@ -160,21 +166,19 @@ impl Meters {
         for operation in &batch.operations {
             match operation {
                 Operation::Plan(run) | Operation::Fire { run, .. } => {
-                    let defined = is_defined(&run.key.job).then_some(&run.key.job);
-                    self.planned(run, defined, &caught_up);
+                    self.planned(run, &caught_up, &is_defined);
                 }
                 Operation::End { key, state, at, .. } => {
                     let going = self.going.remove(key);
-                    let is_once = going.as_ref().is_some_and(|going| going.is_once);
+                    let cause = going.as_ref().map_or(UNSEEN, |going| going.cause);
+                    let is_once = cause == Cause::Once;
                     if is_once && key.job.as_str().starts_with(NOTIFICATION) {
                         count_in(&mut self.wire.notifications, state.name(), 1);
                     }
-                    let is_job = !is_once && is_defined(&key.job);
-                    if is_job && *state == RunState::Succeeded {
+                    if !is_once && *state == RunState::Succeeded && is_defined(&key.job) {
                         self.succeeded(&key.job, *at);
                     }
-                    let defined = is_job.then_some(&key.job);
-                    let of = if is_once { &mut self.wire.once } else { self.of(defined) };
+                    let of = self.of(&key.job, cause, &is_defined);
                     if let Some(going) = going {
                         of.duration.add(between(going.started, *at));
                     }
@@ -184,10 +188,8 @@ impl Meters {
                 }
                 // A dead letter that somebody drops was over before.
                 Operation::Move { key, from, to, reason, .. } if !to.is_open() && *from != RunState::Dead => {
-                    let is_once = self.going.remove(key).is_some_and(|going| going.is_once);
-                    let defined = is_defined(&key.job).then_some(&key.job);
-                    let of = if is_once { &mut self.wire.once } else { self.of(defined) };
-                    over(of, *to, reason.as_ref(), 1);
+                    let cause = self.going.remove(key).map_or(UNSEEN, |going| going.cause);
+                    over(self.of(&key.job, cause, &is_defined), *to, reason.as_ref(), 1);
                 }
                 Operation::Forget { job, .. } => {
                     let of = self.jobs.remove(job).unwrap_or_default();
@@ -201,10 +203,10 @@ impl Meters {
     }
 
     /// A record of what does not run is over as soon as it is made.
-    fn planned(&mut self, run: &Run, defined: Option<&JobName>, caught_up: &BTreeSet<JobName>) {
+    fn planned(&mut self, run: &Run, caught_up: &BTreeSet<JobName>, is_defined: &impl Fn(&JobName) -> bool) {
         if !run.state.is_open() {
             let times = run.span.map_or(1, |span| span.count);
-            let of = if run.cause == Cause::Once { &mut self.wire.once } else { self.of(defined) };
+            let of = self.of(&run.key.job, run.cause, is_defined);
             if caught_up.contains(&run.key.job) && run.state == RunState::Missed {
                 of.coalesced += times;
             }
@@ -269,8 +271,8 @@ mod tests {
     #[test]
     fn ends_and_what_is_left_out_are_counted_by_job_while_a_listener_serves() {
         let mut meters = Meters::counting();
-        meters.going.insert(key("a"), Going { started: Timestamp::UNIX_EPOCH, is_once: false });
-        meters.going.insert(key("tea"), Going { started: Timestamp::UNIX_EPOCH, is_once: true });
+        meters.going.insert(key("a"), Going { started: Timestamp::UNIX_EPOCH, cause: Cause::Trigger });
+        meters.going.insert(key("tea"), Going { started: Timestamp::UNIX_EPOCH, cause: Cause::Once });
         let known = [JobName::new("a").unwrap(), JobName::new("b").unwrap()];
         let batch =
             Batch::new(1, vec![end("a", 2), end("tea", 1), moved("b"), moved("gone"), end("late", 1)]);
@@ -318,7 +320,7 @@ mod tests {
         meters.note(&Batch::new(2, vec![missed, late(1, Cause::CatchUp, RunState::Scheduled)]), |_| true);
         meters.succeeded(&job, now);
         meters.note(&Batch::new(3, vec![end("a", 2)]), |_| true);
-        meters.going.insert(key("notify:a:failed:1"), Going { started: now, is_once: true });
+        meters.going.insert(key("notify:a:failed:1"), Going { started: now, cause: Cause::Once });
         meters.note(&Batch::new(4, vec![end("notify:a:failed:1", 2)]), |_| true);
         let metrics = meters.wire([&job].into_iter(), 200);
         let of = &metrics.jobs["a"];
