@@ -17,7 +17,7 @@
 
 use std::io;
 
-use mainspring_exec::notifier::{Notifications, Notifier, pair};
+use mainspring_exec::notifier::{Notifications, Notifier};
 use mainspring_host::net::{AsFd, BorrowedFd};
 
 #[cfg_attr(unix, path = "signals/registration.rs")]
@@ -43,16 +43,15 @@ impl ProcessEnds {
     }
 }
 
-/// The streams on which signals arrive.
-#[derive(Debug)]
+/// The streams on which signals arrive; none by default, where the signals belong to the program around the
+/// loop.
+#[derive(Debug, Default)]
 pub struct Signals {
     /// What is let go of first at the end. The signals have no effect then, unless another hears them.
     _registered: Registration,
-    stop: Notifications,
-    child: Notifications,
-    reload: Notifications,
-    /// Held where nothing else holds the other ends: one whose other end is closed is always readable.
-    _unnotified: Vec<Notifier>,
+    stop: Option<Notifications>,
+    child: Option<Notifications>,
+    reload: Option<Notifications>,
 }
 
 impl Signals {
@@ -63,47 +62,36 @@ impl Signals {
     ///
     /// When the operating system gives no socket pair or refuses a handler.
     pub fn register() -> io::Result<Signals> {
-        let ([stop, child, reload], registered) = register()?;
-        Ok(Signals { stop, child, reload, _unnotified: Vec::new(), _registered: registered })
-    }
-
-    /// Streams on which nothing arrives: the signals belong to the program around the loop.
-    ///
-    /// # Errors
-    ///
-    /// When the operating system gives no socket pair.
-    pub fn none() -> io::Result<Signals> {
-        let [(one, stop), (two, child), (three, reload)] = [pair()?, pair()?, pair()?];
-        Ok(Signals {
-            stop,
-            child,
-            reload,
-            _unnotified: vec![one, two, three],
-            _registered: Registration::default(),
-        })
+        let (streams, registered) = register()?;
+        let [stop, child, reload] = streams.map(Some);
+        Ok(Signals { _registered: registered, stop, child, reload })
     }
 
     /// Whether SIGHUP asked to read the files again.
     pub fn is_reload_asked(&mut self) -> bool {
-        0 < self.reload.clear()
+        0 < clear(&self.reload)
     }
 
     /// The number of requests to stop since the last call. Requests that come faster than they can be
     /// delivered may count as one.
     pub fn stop_requests(&mut self) -> usize {
-        self.stop.clear()
+        clear(&self.stop)
     }
 
     /// Forgets the SIGCHLD signals so far, and says how many there were; call it before looking for ended
     /// commands.
     pub fn clear_child(&mut self) -> usize {
-        self.child.clear()
+        clear(&self.child)
     }
 
     /// What to poll.
-    pub fn fds(&self) -> [BorrowedFd<'_>; 3] {
-        [self.stop.as_fd(), self.child.as_fd(), self.reload.as_fd()]
+    pub fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        [&self.stop, &self.child, &self.reload].into_iter().flatten().map(AsFd::as_fd).collect()
     }
+}
+
+fn clear(stream: &Option<Notifications>) -> usize {
+    stream.as_ref().map_or(0, Notifications::clear)
 }
 
 #[cfg(all(test, unix))]

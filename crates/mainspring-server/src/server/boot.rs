@@ -159,11 +159,8 @@ impl Server {
             kept_status: None,
             data,
         };
-        server
-            .clients
-            .peers
-            .adopt(listener.streams, began)
-            .map_err(Error::setup("connections of the listener"))?;
+        let adopted = server.clients.peers.adopt(listener.streams, began);
+        adopted.map_err(Error::setup("connections of the listener"))?;
         let joined = server.work.join(WorkerId(lease.epoch));
         server.owner.tell_all(joined);
         server.owner.tell_all(server.work.facts());

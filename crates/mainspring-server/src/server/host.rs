@@ -43,20 +43,14 @@ pub(super) type HostParts = (Signals, Option<Calls>, Option<Definitions>, File, 
 
 /// From here on a signal ends the loop and not the process, so nothing that was started is left behind.
 pub(super) fn of_host(host: Host) -> Result<HostParts, Error> {
-    let (signals, calls, own, output, host_kind) = match host {
+    Ok(match host {
         Host::Process(signals, calls) => {
-            let signals = signals.map_or_else(Signals::register, Ok);
-            (signals, calls, None, standard_output(), HostKind::Process)
+            let signals = signals.map_or_else(Signals::register, Ok).map_err(Error::setup("signals"))?;
+            let output = standard_output().map_err(Error::setup("the log"))?;
+            (signals, calls, None, output, HostKind::Process)
         }
         Host::Program { calls, jobs, log } => {
-            (Signals::none(), Some(calls), Some(jobs), Ok(log), HostKind::Program)
+            (Signals::default(), Some(calls), Some(jobs), log, HostKind::Program)
         }
-    };
-    Ok((
-        signals.map_err(Error::setup("signals"))?,
-        calls,
-        own,
-        output.map_err(Error::setup("the log"))?,
-        host_kind,
-    ))
+    })
 }
