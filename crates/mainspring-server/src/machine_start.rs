@@ -35,14 +35,9 @@ pub(crate) struct MachineStart {
 
 impl MachineStart {
     /// That of a machine with this boot id; empty where it is not known, and then each start is a
-    /// new one.
-    pub(crate) fn new(data: &DataDirectory, current: String) -> MachineStart {
-        MachineStart { path: data.directory().join("reboot"), current, of_cron: None }
-    }
-
-    /// The same in the place of a cron with this file.
-    pub(crate) fn with_cron(self, of_cron: Option<PathBuf>) -> MachineStart {
-        MachineStart { of_cron, ..self }
+    /// new one. `of_cron` is the file of a cron whose place the server has.
+    pub(crate) fn new(data: &DataDirectory, current: String, of_cron: Option<PathBuf>) -> MachineStart {
+        MachineStart { path: data.directory().join("reboot"), current, of_cron }
     }
 
     /// Whether the jobs had their runs since the machine was started.
@@ -83,14 +78,14 @@ mod tests {
         let folder = scratch::path("machine-start");
         fs::create_dir_all(&folder).unwrap();
         let data = DataDirectory::find(Some(&folder));
-        let start = |id: &str| MachineStart::new(&data, id.to_owned());
+        let start = |id: &str| MachineStart::new(&data, id.to_owned(), None);
         assert!(!start("a").is_served());
         start("a").keep().unwrap();
         assert!(start("a").is_served());
         assert_eq!(fs::metadata(folder.join("reboot")).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(!start("b").is_served(), "the machine was started again");
         let of_cron = folder.join("run/crond.reboot");
-        let beside = |id: &str| start(id).with_cron(Some(of_cron.clone()));
+        let beside = |id: &str| MachineStart::new(&data, id.to_owned(), Some(of_cron.clone()));
         beside("a").keep().unwrap();
         assert!(beside("a").is_served() && !of_cron.exists(), "there is no such folder");
         fs::create_dir(folder.join("run")).unwrap();

@@ -13,8 +13,9 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
+use crate::protocol::ClockStepWire;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
 
@@ -35,18 +36,7 @@ pub(super) struct ClockSteps {
     /// When the clock since boot was read last, and what it showed.
     read: (Moment, Duration),
     /// When people were told of a step last, and what.
-    pub(super) reported: Option<ReportedStep>,
-}
-
-/// A step that people are told of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ReportedStep {
-    /// When it was seen, by the clock as it was then.
-    pub(super) at: Timestamp,
-    /// What happened.
-    pub(super) text: String,
-    /// Whether the clock shows a time again that it has shown before.
-    pub(super) is_back: bool,
+    pub(super) reported: Option<ClockStepWire>,
 }
 
 /// What happened between two looks.
@@ -77,7 +67,7 @@ impl ClockSteps {
         let slept = self.read.1.saturating_sub(showed).saturating_sub(now.since(read));
         let step = ClockStep { ahead, slept };
         if let Some(text) = step.text() {
-            self.reported = Some(ReportedStep { at: now.wall, text, is_back: step.is_back() });
+            self.reported = Some(ClockStepWire { at: now.wall, text, is_back: step.is_back() });
         }
         Some(step)
     }
@@ -133,7 +123,7 @@ mod tests {
             let step = steps.look(at(start, waited_ms, wall_ms), || since_boot);
             assert_eq!(step.map(|step| step.ahead.as_secs()), expected, "{waited_ms}");
         }
-        let reported = ReportedStep {
+        let reported = ClockStepWire {
             at: start.wall + SignedDuration::from_millis(64_900),
             text: "the clock was set back by 1 h 0 min".to_owned(),
             is_back: true,

@@ -16,7 +16,7 @@ use super::phase::Phase;
 use super::planner_status::{KeptStatus, PlannerStatus, STOPPING};
 use super::store_thread::Order;
 use super::{Keeping, Server, describe};
-use crate::protocol::{ClockStepWire, HealthWire, Response, StatusWire};
+use crate::protocol::{HealthWire, Response, StatusWire};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::descriptors;
 use mainspring_file::job_source::JobSource;
@@ -49,11 +49,7 @@ impl Server {
         };
         let mut health = HealthWire {
             epoch: Some(self.owner.lease().epoch),
-            clock_step: self.clock_steps.reported.as_ref().map(|step| ClockStepWire {
-                at: step.at,
-                text: step.text.clone(),
-                is_back: step.is_back,
-            }),
+            clock_step: self.clock_steps.reported.clone(),
             open_files_max: Some(descriptors::limit()),
             running_max: Some(self.work.execution().capacity() as u64),
             ..HealthWire::default()

@@ -80,7 +80,7 @@ impl Server {
             return;
         }
         let of_cron = self.files.reader().cron.as_ref().map(CronPlaces::reboot);
-        let start = MachineStart::new(&self.data, boot_id()).with_cron(of_cron);
+        let start = MachineStart::new(&self.data, boot_id(), of_cron);
         match start.is_served() {
             true => self.owner.skip_boot(),
             false => self.machine_start = Some(start),
