@@ -399,8 +399,8 @@ impl Server {
     }
 
     pub(super) fn apply(&mut self, definitions: Definitions) {
-        let ticket = self.clients.ticket(Purpose::Restored { source: definitions.source.clone() });
-        self.owner.command(ticket, Command::Apply(definitions));
+        let purpose = Purpose::Restored { source: definitions.source.clone() };
+        self.command(purpose, Command::Apply(definitions));
     }
 
     /// What the store keeps of jobs whose file is not read now, or has problems: a set for each source.

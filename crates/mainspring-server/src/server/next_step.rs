@@ -82,6 +82,11 @@ pub(super) fn run_key(text: &str) -> Option<RunKey> {
     text.parse().ok()
 }
 
+/// The same where nothing else can be meant.
+pub(super) fn named_run(text: &str) -> Result<RunKey, ErrorWire> {
+    run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))
+}
+
 impl From<StoreError> for ErrorWire {
     fn from(error: StoreError) -> ErrorWire {
         let kind = match error {

@@ -67,8 +67,7 @@ impl Server {
             self.owner.tell(Input::Audit(audit));
         }
         answer.tell();
-        let ticket = self.clients.ticket(Purpose::Call(answer));
-        self.owner.command(ticket, due_now(command, Moment::now()));
+        self.command(Purpose::Call(answer), due_now(command, Moment::now()));
     }
 
     /// The jobs are lost: who has submitted is told the id by which the next owner knows whether that is on

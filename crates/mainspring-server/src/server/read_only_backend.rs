@@ -25,7 +25,7 @@ use mainspring_job::{
 use super::describe::JobDetail;
 use super::disk_reserve::free_bytes;
 use super::feed::Feed;
-use super::next_step::{job_name, not_found, run_key, usage};
+use super::next_step::{job_name, named_run, not_found, run_key, usage};
 use super::output::path;
 use super::planner_status::PlannerStatus;
 use super::progress_table::ProgressTable;
@@ -207,7 +207,7 @@ impl ReadOnlyBackend<'_> {
     }
 
     fn find(&mut self, text: &str) -> Result<Response, Error> {
-        let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
+        let key = named_run(text)?;
         let run = queries::run(self.reader, &key)?;
         queries::fetch_output(self.reader, &run, &self.data.output());
         let holds = self.run_holds(&run)?;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
-use mainspring_job::{ApplyReport, Command, Definitions, Job, JobName, Planner, Prune};
+use mainspring_job::{ApplyReport, Command, Definitions, Job, JobName, Planner, Prune, Ticket};
 
 use super::Server;
 use super::boot::{definitions, holder};
@@ -149,14 +149,11 @@ impl Server {
             let set = definitions(loaded, &file.job_source, Prune::Remove);
             sets.push((path, set));
             if !jobs.is_empty() {
-                let command = Command::Adopt { jobs, source };
-                let ticket = mainspring_job::Ticket(0);
-                self.owner.command(ticket, command);
+                self.owner.command(Ticket(0), Command::Adopt { jobs, source });
             }
         }
         for (path, set) in sets {
-            let ticket = self.clients.ticket(Purpose::Reload { path });
-            self.owner.command(ticket, Command::Apply(set));
+            self.command(Purpose::Reload { path }, Command::Apply(set));
         }
     }
 

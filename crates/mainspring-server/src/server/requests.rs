@@ -11,14 +11,15 @@
 
 use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
-    Audit, Command, Definitions, Input, JobName, MAX_NOTE_BYTES, OnceId, PauseTerms, Policies, Reader,
-    Refusal, Reply, RunKey, RunRequest, Scope, Submission, Ticket, Work, preview, rewind_preview,
+    Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, Mark, OnceId, PauseTerms, Policies,
+    Reader, Refusal, Reply, RunKey, RunRequest, Scope, Submission, Ticket, Work, preview, rewind_preview,
 };
 
 use super::client_text::ClientText;
 use super::feed::Feed;
 use super::next_step::{
-    Next, NextResult, Query, Question, RequestId, job_name, look, not_found, query, run_key, time, usage,
+    Next, NextResult, Query, Question, RequestId, job_name, look, named_run, not_found, query, run_key, time,
+    usage,
 };
 use super::peer::TURN_TIME;
 use super::phase::Phase;
@@ -152,10 +153,8 @@ impl Server {
         sets.iter().chain([&last]).for_each(|set| self.is_applied(set));
         let mut applied = AppliedWire::default();
         for set in sets {
-            let before = self.changes(&set);
-            applied.add(before);
-            let ticket = Ticket(0);
-            self.owner.command(ticket, Command::Apply(set));
+            applied.add(self.changes(&set));
+            self.owner.command(Ticket(0), Command::Apply(set));
         }
         self.command(Purpose::LastOf { request_id, applied }, Command::Apply(last));
     }
@@ -233,10 +232,7 @@ impl Server {
                 let command = self.trigger(&job, due.as_deref(), key)?;
                 Ok(if wait { Next::Wait(command) } else { Next::Command(command) })
             }
-            Request::Wait { run } => {
-                let missing = || not_found(&format!("run `{run}`"));
-                Ok(Next::End(run_key(&run).ok_or_else(missing)?))
-            }
+            Request::Wait { run } => Ok(Next::End(named_run(&run)?)),
             Request::Submit(submission) => self.submit(*submission),
             Request::Every(wire) => self.every(*wire),
             Request::Define { text, replace } => Ok(Next::Parse(ClientText::Definition { text, replace })),
@@ -301,11 +297,16 @@ impl Server {
         if is_refused { Err(ErrorWire::new(ErrorKind::Temporary, text())) } else { Ok(()) }
     }
 
+    /// The job of a name, and how far it is.
+    fn defined(&self, name: &JobName) -> Result<(&Job, &Mark), ErrorWire> {
+        self.owner.planner().job(name).ok_or_else(|| not_found(&format!("job `{name}`")))
+    }
+
     /// The name of a job that there is.
-    fn known(&self, text: &str) -> Result<JobName, ErrorWire> {
+    pub(super) fn known(&self, text: &str) -> Result<JobName, ErrorWire> {
         let name = job_name(text)?;
-        let is_known = self.owner.planner().job(&name).is_some();
-        is_known.then_some(name).ok_or_else(|| not_found(&format!("job `{text}`")))
+        self.defined(&name)?;
+        Ok(name)
     }
 
     fn submit(&self, wire: SubmitWire) -> NextResult {
@@ -373,7 +374,7 @@ impl Server {
 
     fn backfill_times(&self, job: &str, from: &str, to: &str, now: Moment) -> NextResult {
         let (name, from, to) = (job_name(job)?, time(from)?, time(to)?);
-        let (found, _) = self.owner.planner().job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
+        let (found, _) = self.defined(&name)?;
         let times =
             preview(&found.timetable, from, to, now.wall).map_err(|refusal| describe::refused(&refusal))?;
         Ok(Next::Answer(Response::Preview { times }))
@@ -381,8 +382,7 @@ impl Server {
 
     fn rewind_times(&self, job: &str, now: Moment) -> NextResult {
         let name = job_name(job)?;
-        let (found, mark) =
-            self.owner.planner().job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
+        let (found, mark) = self.defined(&name)?;
         let planned = mark.watermark;
         let (times, count) = rewind_preview(&found.timetable, planned, now.wall, MAX_SHOWN)
             .ok_or_else(|| describe::refused(&Refusal::NotAhead))?;

@@ -33,8 +33,8 @@ impl Server {
         let Some(terms) = terms.filter(|_| stored.as_ref().is_none_or(|it| it.until.is_some())) else {
             return stored;
         };
-        let ticket = self.clients.ticket(Purpose::Restored { source: START_PAUSE_NOTE.to_owned() });
-        self.owner.command(ticket, Command::Pause(Scope::All, terms.clone()));
+        let purpose = Purpose::Restored { source: START_PAUSE_NOTE.to_owned() };
+        self.command(purpose, Command::Pause(Scope::All, terms.clone()));
         Some(terms)
     }
 

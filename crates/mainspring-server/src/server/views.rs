@@ -13,7 +13,7 @@ use mainspring_job::{Cause, Job, JobName, Load, Mark, Reader, RunKey, RunPhase, 
 use super::describe::JobDetail;
 use super::feed::{AtEnd, Feed};
 use super::next_step::{
-    Next, NextResult, QuestionAnswer, RequestId, job_name, look, not_found, query, run_key, usage,
+    Next, NextResult, QuestionAnswer, RequestId, job_name, look, named_run, query, run_key, usage,
 };
 use super::progress_table::ProgressTable;
 use super::queries::OneShot;
@@ -163,7 +163,7 @@ impl Server {
     }
 
     pub(super) fn find(&self, text: &str, now: Moment) -> NextResult {
-        let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
+        let key = named_run(text)?;
         let holds = self.run_holds(&key, now);
         let (outputs, local) = (self.data.output(), self.work.progress());
         look(move |reader| {
@@ -191,10 +191,7 @@ impl Server {
     }
 
     pub(super) fn stats(&self, text: &str) -> NextResult {
-        let name = job_name(text)?;
-        if self.owner.planner().job(&name).is_none() {
-            return Err(not_found(&format!("job `{text}`")));
-        }
+        let name = self.known(text)?;
         look(move |reader| queries::stats(reader, &name))
     }
 
