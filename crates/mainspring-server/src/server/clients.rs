@@ -167,11 +167,17 @@ impl Clients {
 
     /// The same for a client that has waited for the end of a run.
     pub(super) fn answer_waited(&mut self, request_id: RequestId, response: Response) {
+        self.end_wait(request_id);
+        self.answer(request_id, response);
+    }
+
+    fn end_wait(&mut self, request_id: RequestId) {
         if let Some(peer) = self.peers.get(request_id.client) {
             debug_assert!(0 < peer.waited_count, "who gets the end of a run has waited for it");
+            debug_assert!(peer.waited_count <= peer.awaited_count, "the end of a run is an answer");
+            peer.awaited_count = peer.awaited_count.saturating_sub(1);
             peer.waited_count = peer.waited_count.saturating_sub(1);
         }
-        self.answer_awaited(request_id, response);
     }
 
     /// Another answer than the one that a client waits for comes first.
@@ -217,30 +223,18 @@ impl Clients {
         if let Some(peer) = self.peers.get(request_id.client) {
             debug_assert!(0 < peer.waited_count, "who waits is counted");
             self.waiters.add(key, request_id);
+            self.waiters.look();
         }
     }
 
-    /// A client waits for the end of a run.
+    /// A client waits for the end of a run. If that may have come, [`look_for_ends`](Self::look_for_ends)
+    /// follows.
     pub(super) fn wait_for_end(&mut self, request_id: RequestId, key: RunKey) {
-        if self.begin_wait(request_id) {
-            self.waiters.add(key, request_id);
-        }
-    }
-
-    /// The same for a run whose end is not on disk, though it is over: the next batch may have it.
-    pub(super) fn wait_for_end_on_disk(&mut self, request_id: RequestId, key: RunKey) {
-        if self.begin_wait(request_id) {
-            self.waiters.add_known(key, request_id);
-        }
-    }
-
-    fn begin_wait(&mut self, request_id: RequestId) -> bool {
-        let peer = self.peers.get(request_id.client);
-        let counted = peer.map(|peer| {
+        if let Some(peer) = self.peers.get(request_id.client) {
             peer.awaited_count += 1;
             peer.waited_count += 1;
-        });
-        counted.is_some()
+            self.waiters.add(key, request_id);
+        }
     }
 
     /// A run may have ended, or an end may be on disk.
@@ -255,13 +249,7 @@ impl Clients {
             self.waiters.retain(|client| peers.get(client).is_some());
         }
         let over = self.waiters.take_over(is_over);
-        for (_, request_id) in &over {
-            if let Some(peer) = self.peers.get(request_id.client) {
-                debug_assert!(0 < peer.waited_count, "who waits for a run is counted");
-                peer.awaited_count = peer.awaited_count.saturating_sub(1);
-                peer.waited_count = peer.waited_count.saturating_sub(1);
-            }
-        }
+        over.iter().for_each(|(_, request_id)| self.end_wait(*request_id));
         over
     }
 }

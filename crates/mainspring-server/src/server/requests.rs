@@ -102,9 +102,13 @@ impl Server {
             Ok(Next::Command(command)) => self.command(Purpose::Answer(request_id), command),
             Ok(Next::Purge(job)) => self.purge_portion(request_id, job),
             Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait(request_id), command),
-            Ok(Next::End(key)) => self.clients.wait_for_end(request_id, key),
+            Ok(Next::End(key)) => {
+                self.clients.wait_for_end(request_id, key);
+                self.clients.look_for_ends();
+            }
+            // The next batch may have it.
             Ok(Next::Unwritten { key, committed_count }) => {
-                self.clients.wait_for_end_on_disk(request_id, key);
+                self.clients.wait_for_end(request_id, key);
                 if committed_count < self.owner.writer().committed_count {
                     self.clients.look_for_ends();
                 }

@@ -20,14 +20,8 @@ pub(super) struct Waiters {
 }
 
 impl Waiters {
-    /// Adds one whose run may be over already.
+    /// Adds one. If the run may be over already, [`look`](Self::look) follows.
     pub(super) fn add(&mut self, key: RunKey, request_id: RequestId) {
-        self.add_known(key, request_id);
-        self.is_stale = true;
-    }
-
-    /// Adds one whose run is over, and its end not on disk.
-    pub(super) fn add_known(&mut self, key: RunKey, request_id: RequestId) {
         self.waiting.entry(key).or_default().push(request_id);
     }
 
