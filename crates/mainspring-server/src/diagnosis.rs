@@ -70,28 +70,19 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     if 0 < health.paused.count {
         findings.push(Finding::ok("paused", names(&health.paused)));
     }
-    if 0 < health.failing.count {
-        let text = format!("after too many failures: {}", names(&health.failing));
-        let hint = "`mainspring history --state failed,timed_out` says why, `mainspring resume JOB` ends it";
-        findings.push(Finding::warning("paused", text, hint).coded("paused_failures"));
-    }
-    if 0 < health.crash_loops.count {
-        let text = format!("the server died in them {MAX_CRASHES} times: {}", names(&health.crash_loops));
-        let hint = "mend them, and `mainspring resume JOB` ends that";
-        findings.push(Finding::warning("paused", text, hint).coded("paused_crashes"));
-    }
-    if 0 < health.quarantined.count {
-        let text = format!(
-            "they ran when the server died, and start at most {MAX_ON_PROBATION} at a time: {}",
-            names(&health.quarantined)
-        );
-        let hint = "each is let out when it has ended or has run for ten seconds";
-        findings.push(Finding::warning("quarantine", text, hint));
-    }
-    if 0 < health.following_nothing.count {
-        let text = format!("never due, because there is no such job: {}", names(&health.following_nothing));
-        findings.push(Finding::warning("after", text, "mend the name, or serve the file that has the job"));
-    }
+    let hint = "`mainspring history --state failed,timed_out` says why, `mainspring resume JOB` ends it";
+    let failing = of_jobs("paused", "after too many failures", &health.failing, hint);
+    findings.extend(failing.map(|finding| finding.coded("paused_failures")));
+    let died = format!("the server died in them {MAX_CRASHES} times");
+    let hint = "mend them, and `mainspring resume JOB` ends that";
+    let crashing = of_jobs("paused", &died, &health.crash_loops, hint);
+    findings.extend(crashing.map(|finding| finding.coded("paused_crashes")));
+    let ran = format!("they ran when the server died, and start at most {MAX_ON_PROBATION} at a time");
+    let hint = "each is let out when it has ended or has run for ten seconds";
+    findings.extend(of_jobs("quarantine", &ran, &health.quarantined, hint));
+    let hint = "mend the name, or serve the file that has the job";
+    let undue = "never due, because there is no such job";
+    findings.extend(of_jobs("after", undue, &health.following_nothing, hint));
     if 0 < health.dead {
         let dead = counted(usize::try_from(health.dead).unwrap_or(usize::MAX), "dead letter");
         let hint = "`mainspring dead list` shows them, `dead retry` runs them again, `dead drop` drops them";
@@ -211,6 +202,11 @@ fn planned(health: &HealthWire) -> Option<Finding> {
         return Some(Finding::warning("planned", text, "is the clock far ahead?"));
     }
     Some(Finding::ok("planned", format!("up to {planned:.0} ({when})")))
+}
+
+/// A warning about jobs, if there are any.
+fn of_jobs(subject: &'static str, what: &str, jobs: &NamesWire, hint: &str) -> Option<Finding> {
+    (0 < jobs.count).then(|| Finding::warning(subject, format!("{what}: {}", names(jobs)), hint))
 }
 
 fn names(names: &NamesWire) -> String {
