@@ -78,6 +78,14 @@ impl Signals {
         clear(&self.stop)
     }
 
+    /// Whether a request to stop has come. All other signals so far are forgotten: they are for a server that
+    /// plans.
+    pub fn take_stop_request(&mut self) -> bool {
+        self.clear_child();
+        let _ = self.is_reload_asked();
+        0 < self.stop_requests()
+    }
+
     /// Forgets the SIGCHLD signals so far, and says how many there were; call it before looking for ended
     /// commands.
     pub fn clear_child(&mut self) -> usize {

@@ -166,9 +166,7 @@ fn leave(worker: RunningWorker, stopping: Stopping) -> Result<(), Error> {
         let readable: Vec<BorrowedFd<'_>> = signals.fds().into_iter().chain([ended.as_fd()]).collect();
         let ready = wait_for_any(&readable, &[], &[], None).map_err(setup("polling"))?;
         let is_over = ready.contains(&ended.as_fd().as_raw_fd());
-        signals.clear_child();
-        let _ = signals.is_reload_asked();
-        if 0 < signals.stop_requests() {
+        if signals.take_stop_request() {
             worker.stop(stopping);
         }
         if is_over {

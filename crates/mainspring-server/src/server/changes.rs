@@ -129,19 +129,12 @@ impl Changes {
         let is_told = self.is_all || self.wire != ChangesWire::default();
         let has_any = is_told || !self.runs.is_empty() || !self.jobs.is_empty();
         let request_id = self.waiting.take_if(|_| has_any)?;
-        self.reported_at = Some(now);
-        let runs = std::mem::take(&mut self.runs).into_iter().map(|(job, (key, state))| RunChangeWire {
-            run: key,
-            job,
-            state: Word::Known(state),
-        });
-        let mut wire = std::mem::take(&mut self.wire);
+        let left = Changes { is_watched: true, reported_at: Some(now), ..Changes::default() };
+        let Changes { runs, jobs, is_all, mut wire, .. } = std::mem::replace(self, left);
         debug_assert!(wire.runs.is_empty() && wire.jobs.is_empty(), "they are noted apart, each once");
-        wire.runs = runs.collect();
-        wire.jobs = std::mem::take(&mut self.jobs).iter().map(ToString::to_string).collect();
-        if std::mem::take(&mut self.is_all) {
-            wire.jobs.push(String::new());
-        }
+        let change = |(job, (run, state))| RunChangeWire { run, job, state: Word::Known(state) };
+        wire.runs = runs.into_iter().map(change).collect();
+        wire.jobs = jobs.iter().map(ToString::to_string).chain(is_all.then(String::new)).collect();
         Some((request_id, wire))
     }
 }

@@ -117,8 +117,10 @@ impl Writers {
 /// Every directory that decides what a path leads to: those of the symbolic links on it, and that of the
 /// file.
 pub(super) fn directories(path: &Path) -> HashSet<PathBuf> {
-    let mut found = HashSet::new();
-    let mut rest: VecDeque<PathBuf> = path.components().map(|part| PathBuf::from(part.as_os_str())).collect();
+    let parts = |path: &Path| -> VecDeque<PathBuf> {
+        path.components().map(|part| PathBuf::from(part.as_os_str())).collect()
+    };
+    let (mut found, mut rest) = (HashSet::new(), parts(path));
     let (mut place, mut link_count) = (PathBuf::new(), 0);
     while let Some(part) = rest.pop_front() {
         let next = place.join(&part);
@@ -126,9 +128,8 @@ pub(super) fn directories(path: &Path) -> HashSet<PathBuf> {
             Ok(target) if link_count < MAX_LINKS => {
                 link_count += 1;
                 found.insert(place.clone());
-                let parts: Vec<PathBuf> =
-                    target.components().map(|part| PathBuf::from(part.as_os_str())).collect();
-                parts.into_iter().rev().for_each(|part| rest.push_front(part));
+                let after = std::mem::replace(&mut rest, parts(&target));
+                rest.extend(after);
             }
             _ if rest.is_empty() => drop(found.insert(place.clone())),
             _ => place = next,

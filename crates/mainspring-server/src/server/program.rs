@@ -27,7 +27,7 @@ use super::program_calls::{Answer, Call, CallRefusal, Calls, audit};
 use super::purpose::Purpose;
 use super::{LOOK_INTERVAL, Server};
 use crate::error::Error;
-use crate::message::counted;
+use crate::message::{agreeing, counted};
 use crate::protocol::{Effect, ErrorKind, ErrorWire, MAX_NAMED, Power, Row};
 use crate::supervisor;
 use mainspring_exec::clock::{Moment, ahead};
@@ -105,18 +105,14 @@ impl Server {
 
     /// Which runs wait for something that no server has, for people.
     pub(super) fn unserved(&self) -> Option<String> {
-        let mut lacked = BTreeSet::new();
-        let mut count = 0;
-        for (_, needs) in self.owner.planner().unserved() {
-            count += 1;
-            lacked.insert(needs.to_string());
-        }
-        let shown: Vec<String> = lacked.iter().take(MAX_NAMED).cloned().collect();
+        let needs: Vec<String> =
+            self.owner.planner().unserved().map(|(_, needs)| needs.to_string()).collect();
+        let (runs, wait) = (counted(needs.len(), "run"), agreeing(needs.len(), "waits", "wait"));
+        let lacked: BTreeSet<String> = needs.into_iter().collect();
+        let shown: Vec<&str> = lacked.iter().take(MAX_NAMED).map(String::as_str).collect();
         let more = if MAX_NAMED < lacked.len() { ", .." } else { "" };
-        let runs = counted(count, "run");
-        let wait = if count == 1 { "waits" } else { "wait" };
         let remedy = "start a server or a program that has it";
-        (0 < count)
+        (!shown.is_empty())
             .then(|| format!("{runs} {wait} for what no server has: {}{more}; {remedy}", shown.join(", ")))
     }
 

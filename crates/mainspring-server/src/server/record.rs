@@ -38,6 +38,10 @@ const END_WAIT: Duration = Duration::from_secs(5);
 
 const _: () = assert!(LATE.as_nanos() < END_WAIT.as_nanos(), "people know why an end is not recorded");
 
+/// What people are told while a batch is held.
+const NOTHING_RECORDED: &str =
+    "the disk is full: nothing can be recorded, so nothing starts until there is room";
+
 impl Server {
     /// What the store's thread has done becomes outputs, answers and notes. Returns whether a batch was
     /// written.
@@ -123,11 +127,7 @@ impl Server {
         }
         if !self.is_said_full {
             self.is_said_full = true;
-            self.note_at(
-                now.wall,
-                Level::Error,
-                "the disk is full: nothing can be recorded, so nothing starts until there is room",
-            );
+            self.note_at(now.wall, Level::Error, NOTHING_RECORDED);
         }
         false
     }
@@ -173,8 +173,7 @@ impl Server {
     /// What is in trouble, for people.
     pub(super) fn troubles(&self, now: Moment) -> Vec<String> {
         if self.owner.writer().is_full() {
-            let text = "the disk is full: nothing can be recorded, so nothing starts until there is room";
-            return vec![text.to_owned()];
+            return vec![NOTHING_RECORDED.to_owned()];
         }
         let of_disk = self.reserve.trouble().map(str::to_owned);
         let of_zones = self.files.zones.as_ref().and_then(ZoneWatch::trouble);

@@ -103,9 +103,7 @@ pub fn wait(
             {
                 break;
             }
-            signals.clear_child();
-            let _ = signals.is_reload_asked();
-            is_stopped = 0 < signals.stop_requests();
+            is_stopped = signals.take_stop_request();
         }
     }
 }
@@ -169,9 +167,7 @@ pub fn wait_for_folder(data: &DataDirectory, style: Style) -> Result<Option<(Dir
             other => return other.map(|directory| Some((directory, signals))).map_err(Error::Directory),
         }
         wait_for(&signals.fds(), &[], Some(FOLDER_INTERVAL)).map_err(Error::setup("polling"))?;
-        signals.clear_child();
-        let _ = signals.is_reload_asked();
-        if 0 < signals.stop_requests() {
+        if signals.take_stop_request() {
             note(style, "stopped");
             return Ok(None);
         }
