@@ -10,82 +10,68 @@
 //!
 //! For the planner such a run is running: its start is on disk, and it counts among those that run at once.
 //!
-//! Cost: O(log n) of those that are held.
+//! Cost: O(log n) of those that are held, for [`LEAD`](super::execution::LEAD) at most; O(n) to take one
+//! away.
 //!
 //! Does not begin anything. The wall clock is read once, when a start is held: a clock that is set meanwhile
 //! changes nothing.
 
-use std::collections::HashMap;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use mainspring_job::Start;
 
 use super::execution::{AttemptKey, left_until};
 use mainspring_exec::clock::Moment;
-use mainspring_exec::delay_queue::{DelayQueue, TimerId};
 
 /// See the head of this file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EarlyStarts {
-    queue: DelayQueue<Start>,
-    /// By the attempt.
-    ids: HashMap<AttemptKey, TimerId>,
+    /// By their times; of one time in the order in which they came.
+    held: BTreeMap<(Instant, u64), Start>,
+    /// How many ever were.
+    held_count: u64,
 }
 
 impl EarlyStarts {
-    /// Nothing yet.
-    pub(super) fn new(now: Moment) -> EarlyStarts {
-        EarlyStarts { queue: DelayQueue::new(now.monotonic), ids: HashMap::new() }
-    }
-
     /// Holds a start whose time has not come. Returns any other.
     pub(super) fn hold(&mut self, start: Start, now: Moment) -> Option<Start> {
         let left = left_until(start.not_before, now);
         if left.is_zero() {
             return Some(start);
         }
-        let attempted = (start.key.clone(), start.attempt);
-        let id = self.queue.add(now.monotonic + left, start);
-        let replaced = self.ids.insert(attempted, id);
-        debug_assert!(replaced.is_none(), "an attempt is started once");
+        self.held_count += 1;
+        let replaced = self.held.insert((now.monotonic + left, self.held_count), start);
+        debug_assert!(replaced.is_none(), "each has a number of its own");
         None
     }
 
     /// Takes all whose time has come, in the order of their times.
     pub(super) fn take_due(&mut self, now: Moment) -> Vec<Start> {
-        let mut starts = Vec::new();
-        while let Some(start) = self.queue.pop_due(now.monotonic) {
-            let id = self.ids.remove(&(start.key.clone(), start.attempt));
-            debug_assert!(id.is_some(), "what is held is found by its attempt");
-            starts.push(start);
-        }
-        starts
+        let later = self.held.split_off(&(now.monotonic, u64::MAX));
+        std::mem::replace(&mut self.held, later).into_values().collect()
     }
 
     /// Takes one away that is not to begin any more. Returns whether it was there.
-    pub(super) fn remove(&mut self, attempted: &AttemptKey) -> bool {
-        self.ids.remove(attempted).and_then(|id| self.queue.cancel(id)).is_some()
+    pub(super) fn remove(&mut self, (key, attempt): &AttemptKey) -> bool {
+        let count = self.held.len();
+        self.held.retain(|_, start| (&start.key, start.attempt) != (key, *attempt));
+        self.held.len() < count
     }
 
     /// Takes all away, because nothing begins any more.
     pub(super) fn take_all(&mut self) -> Vec<AttemptKey> {
-        let ids: Vec<(AttemptKey, TimerId)> = self.ids.drain().collect();
-        let count = ids.len();
-        let taken = ids.into_iter().filter_map(|(attempted, id)| self.queue.cancel(id).map(|_| attempted));
-        let taken: Vec<AttemptKey> = taken.collect();
-        debug_assert_eq!(taken.len(), count, "each id names one that is held");
-        debug_assert!(self.queue.is_empty(), "what is held has an id");
-        taken
+        std::mem::take(&mut self.held).into_values().map(|start| (start.key, start.attempt)).collect()
     }
 
     pub(super) fn count(&self) -> usize {
-        debug_assert_eq!(self.ids.is_empty(), self.queue.is_empty(), "what is held has an id, and no more");
-        self.ids.len()
+        self.held.len()
     }
 
     /// How long the loop may sleep.
     pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
-        self.queue.wait(now.monotonic)
+        let ((first, _), _) = self.held.first_key_value()?;
+        Some(first.saturating_duration_since(now.monotonic))
     }
 }
 
@@ -122,7 +108,7 @@ mod tests {
     #[test]
     fn a_start_begins_at_its_time_and_not_before_and_what_is_taken_away_never_does() {
         let began = Moment::now();
-        let mut early = EarlyStarts::new(began);
+        let mut early = EarlyStarts::default();
         let mut hold = |job: &str, microseconds| {
             let at = Some(later(began, microseconds).wall);
             assert!(early.hold(start(job, at), began).is_none());
@@ -144,7 +130,7 @@ mod tests {
     #[test]
     fn a_start_whose_time_has_come_is_not_held() {
         let now = Moment::now();
-        let mut early = EarlyStarts::new(now);
+        let mut early = EarlyStarts::default();
         for at in [None, Some(now.wall), Some(Timestamp::MIN)] {
             assert!(early.hold(start("a", at), now).is_some());
         }

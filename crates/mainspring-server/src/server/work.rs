@@ -59,20 +59,16 @@ pub(super) struct Work {
 impl Work {
     /// Nothing runs. What writes lines writes them into files of this folder.
     pub(super) fn new(execution: Box<dyn Execution>, outputs: PathBuf) -> Work {
-        let (started, latest) = (HashMap::new(), HashMap::new());
-        let (backlog, outputs) = (StartBacklog::default(), Outputs::new(outputs));
-        let early_starts = EarlyStarts::new(Moment::now());
-        let ahead = execution.ahead();
         Work {
+            ahead: execution.ahead(),
             execution,
             worker: None,
-            ahead,
             is_ending: false,
-            early_starts,
-            backlog,
-            started,
-            latest,
-            outputs,
+            early_starts: EarlyStarts::default(),
+            backlog: StartBacklog::default(),
+            started: HashMap::new(),
+            latest: HashMap::new(),
+            outputs: Outputs::new(outputs),
         }
     }
 
