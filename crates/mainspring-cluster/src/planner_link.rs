@@ -257,8 +257,8 @@ impl PlannerLink {
 
     /// What the workers have told since the last list, for pages that are open here.
     fn tell_progress(&mut self, present: &[PresentMember]) {
-        let table: ProgressTable =
-            present.iter().flat_map(|member| ProgressTable::read(&member.progress)).collect();
+        let mut table = ProgressTable::default();
+        present.iter().for_each(|member| table.add(ProgressTable::read(&member.progress)));
         for new in table.clone().beyond(&self.last_progress) {
             // It fails only after the planner has ended.
             let _ = self.progress.send(new);

@@ -51,9 +51,8 @@ use mainspring_file::claims::{Holder, InForce};
 use mainspring_file::crontab::names::KnownJob;
 use mainspring_file::hook;
 use mainspring_file::job_source::JobSource;
-use mainspring_file::jobfile::{JobFile, PlacedJob};
+use mainspring_file::jobfile::PlacedJob;
 use mainspring_file::loaded_file::{LoadedFile, Reader};
-use mainspring_file::source::Source;
 use mainspring_host::net::LocalListener;
 
 /// The source of the group of all notifications.
@@ -119,7 +118,7 @@ impl Server {
         let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
         let Serving { execution, host, listener, log, pause, default_zone, .. } = serving;
         follow_clock(lease, stores.asked_at);
-        let stored = StoreContents::read(&mut *stores.store).map_err(Error::Store)?;
+        let stored = StoreContents::read(&mut *stores.store)?;
         let began = Moment::now();
         let mut files = Files::new(&files, reader).watching_zones(default_zone);
         files.keeps_all = pause.is_some();
@@ -325,9 +324,8 @@ impl Server {
                 (Some(source), None) => retired_sources.contains(source),
                 (None, _) => false,
             };
-            let texts = records.iter().filter(is_asked).map(|record| Source::new("", record.text.clone()));
-            let jobs = texts.flat_map(|text| JobFile::parse(&text, &zone).jobs);
-            jobs.filter_map(|placed| KnownJob::of(&placed.job)).collect()
+            let jobs = records.iter().filter(is_asked).filter_map(|record| kept_job(record, &zone));
+            jobs.filter_map(|job| KnownJob::of(&job)).collect()
         };
         let indices: Vec<usize> = (0..self.files.served.len()).collect();
         self.files.take(

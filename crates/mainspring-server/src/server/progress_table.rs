@@ -9,7 +9,7 @@
 //!
 //! Does not promise anything: what cannot be read is no progress.
 
-use std::collections::{HashMap, hash_map};
+use std::collections::HashMap;
 
 use mainspring_job::{JobName, Run, RunState};
 
@@ -30,15 +30,6 @@ impl FromIterator<(AttemptKey, ProgressWire)> for ProgressTable {
     }
 }
 
-impl IntoIterator for ProgressTable {
-    type Item = (AttemptKey, ProgressWire);
-    type IntoIter = hash_map::IntoIter<AttemptKey, ProgressWire>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
 impl ProgressTable {
     /// As text; empty if there is nothing.
     pub fn text(&self) -> String {
@@ -53,7 +44,7 @@ impl ProgressTable {
     }
 
     /// Takes in another.
-    pub(super) fn add(&mut self, other: ProgressTable) {
+    pub fn add(&mut self, other: ProgressTable) {
         self.0.extend(other.0);
     }
 
