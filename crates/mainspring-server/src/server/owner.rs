@@ -2,7 +2,7 @@
 //! store.
 //!
 //! ```text
-//! tell ─▶ inputs ─ take_in ─▶ planner ─ send_batches ─▶ writer ─▶ store's thread ─▶ next_news: Committed ─▶ outputs
+//! tell ─▶ inputs ─ take_in ─▶ planner ─ send_batches ─▶ writer ─▶ store's thread ─▶ next_report: Committed ─▶ outputs
 //!                                                       questions ─▶ reader's thread ─▶ answers
 //! ```
 //!
@@ -25,12 +25,12 @@ use mainspring_job::{
 use super::execution::AttemptKey;
 use super::next_step::{Question, QuestionAnswer};
 use super::questions::Questions;
-use super::store_thread::Report;
+use super::store_thread::{CommittedBatch, Report};
 use super::writer::Writer;
 use crate::error::Error;
 use crate::notified_channel::NotifiedReceiver;
 use mainspring_action::needs;
-use mainspring_exec::clock::{Moment, Reading, boot_time, follow};
+use mainspring_exec::clock::{Moment, boot_time, follow};
 use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// How many commands may wait for a place in a batch: four batches of them, some megabytes.
@@ -48,22 +48,8 @@ pub(super) struct Owner {
     planner: Planner,
     /// Facts that the planner is still to be told.
     inputs: VecDeque<Input>,
-}
-
-/// What the store's thread has done, as far as others have to know.
-pub(super) enum News {
-    /// A batch is on disk. `was_full` says that there was no room for it before.
-    Committed { was_full: bool },
-    /// A question was answered by the thread that writes.
-    Answered(QuestionAnswer),
-    /// What the store did of itself.
-    Note(String),
-    /// There is no room for the next batch, which waits for [`Owner::write_again`].
-    Full,
-    /// Nothing that others have to know.
-    Nothing,
-    /// The store is not to be trusted any more.
-    Failed(StoreError),
+    /// How the lease was given up.
+    pub(super) released: Option<Result<(), StoreError>>,
 }
 
 impl Owner {
@@ -86,6 +72,7 @@ impl Owner {
             lease,
             renewed,
             inputs: VecDeque::new(),
+            released: None,
         })
     }
 
@@ -211,55 +198,30 @@ impl Owner {
         self.writer.has_more && self.writer.is_idle() && !self.writer.is_full()
     }
 
-    /// What the store's thread has done next, if anything. What rests on a batch that is on disk is added to
-    /// `outputs`.
-    pub(super) fn next_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Option<News> {
-        let was_full = self.writer.is_full();
-        Some(match self.writer.next_report(now)? {
-            Report::Committed { number, answers, holders, asked_at, reading } => {
-                self.is_renewed(asked_at, reading);
-                debug_assert!(holders.iter().all(|(index, _)| *index < answers.len()), "of its answers");
-                if !holders.is_empty() {
-                    self.planner.handle(now.wall, Input::Holders(holders), outputs);
-                }
-                self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
-                News::Committed { was_full }
-            }
-            Report::Renewed { asked_at, reading } => {
-                self.is_renewed(asked_at, reading);
-                News::Nothing
-            }
-            Report::Loaded(input) => {
-                self.tell(input);
-                News::Nothing
-            }
-            Report::Answered(answered) => News::Answered(answered),
-            Report::Note(text) => News::Note(text),
-            Report::Full => News::Full,
-            Report::Busy(_) => News::Nothing,
-            Report::Released(result) => {
-                self.writer.released = Some(result);
-                News::Nothing
-            }
-            Report::Failed(error) => News::Failed(error),
-        })
+    /// What the store's thread has done next, if anything. The lease is renewed by it.
+    pub(super) fn next_report(&mut self, now: Moment) -> Option<Report> {
+        let report = self.writer.next_report(now)?;
+        if let Report::Committed(_, renewal) | Report::Renewed(renewal) = &report {
+            debug_assert!(renewal.asked_at <= boot_time(), "a store is asked before it answers");
+            self.renewed = self.renewed.max(renewal.asked_at);
+            renewal.reading.into_iter().for_each(follow);
+        }
+        Some(report)
     }
 
-    /// The lease lasts from then on, and the store's clock showed this.
-    fn is_renewed(&mut self, asked_at: Duration, reading: Option<Reading>) {
-        debug_assert!(asked_at <= boot_time(), "a store is asked before it answers");
-        self.renewed = self.renewed.max(asked_at);
-        reading.into_iter().for_each(follow);
+    /// Tells the planner that a batch is on disk. What rests on it is added to `outputs`.
+    pub(super) fn take_committed(&mut self, batch: CommittedBatch, now: Moment, outputs: &mut Vec<Output>) {
+        let CommittedBatch { number, answers, holders } = batch;
+        debug_assert!(holders.iter().all(|(index, _)| *index < answers.len()), "of its answers");
+        if !holders.is_empty() {
+            self.planner.handle(now.wall, Input::Holders(holders), outputs);
+        }
+        self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
     }
 
     /// Has the batch tried again for which there was no room.
     pub(super) fn write_again(&mut self, now: Moment) {
         self.writer.again(now);
-    }
-
-    /// How that went; once.
-    pub(super) fn take_released(&mut self) -> Option<Result<(), StoreError>> {
-        self.writer.released.take()
     }
 
     /// Asks the store, when all is on disk that was decided before.

@@ -20,8 +20,7 @@ use mainspring_job::{Output, StoreError};
 
 use super::Server;
 use super::boot::Keeping;
-use super::owner::News;
-use super::store_thread::Order;
+use super::store_thread::{Order, Report};
 use super::writer::{FULL, LATE};
 use super::zone_watch::ZoneWatch;
 use crate::error::Error;
@@ -48,9 +47,12 @@ impl Server {
     pub(super) fn take_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
         self.owner.writer().clear();
         let mut has_committed = false;
-        while let Some(news) = self.owner.next_news(now, outputs) {
-            match news {
-                News::Committed { was_full } => {
+        loop {
+            let was_full = self.owner.writer().is_full();
+            let Some(report) = self.owner.next_report(now) else { break };
+            match report {
+                Report::Committed(batch, _) => {
+                    self.owner.take_committed(batch, now, outputs);
                     self.clients.look_for_ends();
                     has_committed = true;
                     if was_full {
@@ -59,18 +61,20 @@ impl Server {
                         self.note(now.wall, "the store has room again: scheduled jobs continue");
                     }
                 }
-                News::Answered(answered) => self.take_answer(answered),
-                News::Note(text) => self.note(now.wall, &text),
-                News::Full => {
+                Report::Loaded(input) => self.owner.tell(input),
+                Report::Answered(answered) => self.take_answer(answered),
+                Report::Note(text) => self.note(now.wall, &text),
+                Report::Full => {
                     if self.make_room(now) {
                         self.owner.write_again(now);
                     }
                 }
-                News::Nothing => {}
-                News::Failed(StoreError::Fenced) if self.owner.lease().lasts.is_some() => {
+                Report::Released(result) => self.owner.released = Some(result),
+                Report::Renewed(_) | Report::Busy(_) => {}
+                Report::Failed(StoreError::Fenced) if self.owner.lease().lasts.is_some() => {
                     self.lose(now, "another plans now");
                 }
-                News::Failed(error) => return Err(self.stop_for(error)),
+                Report::Failed(error) => return Err(self.stop_for(error)),
             }
         }
         self.keep_machine_start(now);
@@ -212,7 +216,7 @@ impl Server {
             let now = Moment::now();
             self.take_news(now, &mut Vec::new())?;
             let rest = END_WAIT.saturating_sub(now.since(began));
-            match self.owner.take_released() {
+            match self.owner.released.take() {
                 Some(Ok(())) => return Ok(None),
                 // The answer to an earlier try was lost, or another server has the jobs: they are given up.
                 Some(Err(StoreError::Fenced)) if self.owner.lease().lasts.is_some() => return Ok(None),

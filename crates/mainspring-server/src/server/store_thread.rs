@@ -67,20 +67,9 @@ pub(super) enum Order {
 
 /// What the thread has done.
 pub(super) enum Report {
-    Committed {
-        number: u64,
-        answers: Vec<Answer>,
-        /// What has the keys and names that submissions of it found taken.
-        holders: Vec<(usize, Holder)>,
-        /// The boot time before the store was asked, from which on a lease lasts.
-        asked_at: Duration,
-        reading: Option<Reading>,
-    },
-    /// The lease holds from that boot time on.
-    Renewed {
-        asked_at: Duration,
-        reading: Option<Reading>,
-    },
+    /// A batch is on disk, and the lease was renewed with it.
+    Committed(CommittedBatch, Renewal),
+    Renewed(Renewal),
     /// The store has no room for the first batch; the thread waits for [`Order::Again`].
     Full,
     /// The first batch waits because the store is busy.
@@ -92,6 +81,23 @@ pub(super) enum Report {
     Note(String),
     Released(Result<(), StoreError>),
     Failed(StoreError),
+}
+
+/// A batch that is on disk.
+pub(super) struct CommittedBatch {
+    pub(super) number: u64,
+    pub(super) answers: Vec<Answer>,
+    /// What has the keys and names that submissions of it found taken.
+    pub(super) holders: Vec<(usize, Holder)>,
+}
+
+/// That the store has answered.
+#[derive(Clone, Copy)]
+pub(super) struct Renewal {
+    /// The boot time before it was asked, from which on a lease lasts.
+    pub(super) asked_at: Duration,
+    /// What its clock showed.
+    pub(super) reading: Option<Reading>,
 }
 
 /// The way back to the loop.
@@ -180,7 +186,7 @@ impl StoreThread {
             Order::Again => self.is_full = false,
             Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
                 (asked_at, Ok(renewed)) if renewed.lasts.is_some() => {
-                    self.tell.say(Report::Renewed { asked_at, reading: read(renewed.now, asked_at) });
+                    self.tell.say(Report::Renewed(renewal(renewed.now, asked_at)));
                     self.keep_status()?;
                 }
                 // Room and patience are for the next commit.
@@ -226,10 +232,10 @@ impl StoreThread {
         let asked_at = boot_time();
         let committed = self.store.commit(self.lease, batch).and_then(|Commit { answers, now, .. }| {
             debug_assert_eq!(answers.len(), batch.operations.len(), "each operation has an answer");
-            let (number, reading) = (batch.number, read(now, asked_at));
+            let (number, renewal) = (batch.number, renewal(now, asked_at));
             // Where these cannot be read the batch is sent again, which writes nothing.
             let holders = Holder::of_batch(&mut *self.store, batch, &answers)?;
-            Ok(Report::Committed { number, answers, holders, asked_at, reading })
+            Ok(Report::Committed(CommittedBatch { number, answers, holders }, renewal))
         });
         match committed {
             Ok(report) => {
@@ -263,9 +269,10 @@ fn may_wait(result: Result<(), StoreError>) -> Result<(), StoreError> {
     }
 }
 
-/// What the store's clock showed, for an answer that is there now.
-fn read(shown: Option<Timestamp>, asked_at: Duration) -> Option<Reading> {
-    Some(Reading { shown: shown?, asked_at, answered_at: boot_time() })
+/// That of an answer that is there now, with what the store's clock showed.
+fn renewal(shown: Option<Timestamp>, asked_at: Duration) -> Renewal {
+    let reading = shown.map(|shown| Reading { shown, asked_at, answered_at: boot_time() });
+    Renewal { asked_at, reading }
 }
 
 /// Asks until there is an answer or it has taken too long. On a machine with one processor the other thread

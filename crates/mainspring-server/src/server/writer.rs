@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Batch, Lease, Store, StoreError};
+use mainspring_job::{Batch, Lease, Store};
 
 use super::store_thread::{Order, Report, ReportSender, SPIN, StoreThread, spin};
 use crate::protocol::HistogramWire;
@@ -95,8 +95,6 @@ pub(super) struct Writer {
     pub(super) committed_count: u64,
     /// How long batches took to be on disk.
     pub(super) commits: HistogramWire,
-    /// How the lease was given up.
-    pub(super) released: Option<Result<(), StoreError>>,
 }
 
 impl Writer {
@@ -132,7 +130,6 @@ impl Writer {
             backlog_count: 0,
             committed_count: 0,
             commits: HistogramWire::default(),
-            released: None,
         })
     }
 
@@ -215,12 +212,12 @@ impl Writer {
     pub(super) fn next_report(&mut self, now: Moment) -> Option<Report> {
         let report = self.early.take().or_else(|| self.reports.try_recv().ok())?;
         match &report {
-            Report::Committed { number, .. } => {
+            Report::Committed(batch, _) => {
                 let given = self.in_flight.pop_front();
                 debug_assert!(given.is_some(), "what is on disk was given");
                 given.into_iter().for_each(|given| self.commits.add(Moment::now().since(given)));
                 self.committed_count += 1;
-                debug_assert_eq!(*number, self.committed_count, "batches are on disk in their order");
+                debug_assert_eq!(batch.number, self.committed_count, "batches are on disk in their order");
                 (self.delay, self.tried) = (Delay::None, None);
             }
             Report::Busy(why) => self.delay = Delay::Busy(why.clone()),
@@ -362,7 +359,7 @@ mod tests {
                     None => is_there = false,
                 }
             };
-            assert!(matches!(report, Report::Committed { number: written, .. } if written == number));
+            assert!(matches!(report, Report::Committed(batch, _) if batch.number == number));
             assert!(writer.is_idle());
         }
     }
