@@ -285,18 +285,14 @@ pub(super) fn applied(applied: &ApplyReport) -> AppliedWire {
     }
 }
 
-/// Which kind of error a refusal is.
-fn kind_of(refusal: &Refusal) -> ErrorKind {
-    match refusal.kind() {
+pub(super) fn refused(refusal: &Refusal) -> ErrorWire {
+    let kind = match refusal.kind() {
         RefusalKind::NotFound => ErrorKind::NotFound,
         RefusalKind::Invalid => ErrorKind::Usage,
         RefusalKind::Conflict => ErrorKind::Conflict,
         RefusalKind::Temporary => ErrorKind::Temporary,
-    }
-}
-
-pub(super) fn refused(refusal: &Refusal) -> ErrorWire {
-    ErrorWire::new(kind_of(refusal), refusal.to_string())
+    };
+    ErrorWire::new(kind, refusal.to_string())
 }
 
 pub(super) fn reply(reply: &Reply) -> Response {

@@ -252,14 +252,10 @@ impl Writer {
         self.notifications.clear();
     }
 
-    /// How long the first batch has waited.
-    pub(super) fn waited(&self, now: Moment) -> Option<Duration> {
-        Some(now.since(*self.in_flight.front()?))
-    }
-
-    /// The same, if that is longer than it should.
+    /// How long the first batch has waited, if that is longer than it should.
     pub(super) fn late(&self, now: Moment) -> Option<Duration> {
-        self.waited(now).filter(|waited| LATE <= *waited && self.delay != Delay::Full)
+        let waited = now.since(self.waits_since()?);
+        (LATE <= waited && !self.is_full()).then_some(waited)
     }
 
     /// When people are to be told that the first batch is late.
