@@ -5,12 +5,18 @@
 //!                              └─ a byte on a socket pair, so that poll wakes
 //! ```
 //!
+//! | field | ordering | why |
+//! |---|---|---|
+//! | `is_awaited` | sequentially consistent | who sends looks after the value is in the channel, and who has waited looks into the channel after it is lowered: one of the two sees the other |
+//!
 //! Cost: that of the channel and of the [`notifier`](mainspring_exec::notifier): at most a system call for
 //! each value.
 //!
-//! Does not wait for a value: the loop polls.
+//! Does not wait for a value: the loop polls, or waits for the channel itself.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::thread::{self, JoinHandle};
 
@@ -22,6 +28,8 @@ use mainspring_host::net::{AsFd, BorrowedFd};
 pub struct NotifyingSender<T> {
     sender: Sender<T>,
     notifier: Notifier,
+    /// The loop waits for the channel itself and needs no notification.
+    is_awaited: Arc<AtomicBool>,
 }
 
 /// The end for the loop.
@@ -31,6 +39,7 @@ pub struct NotifiedReceiver<T> {
     notifications: Notifications,
     /// While it is held, the other end is not readable for good after the last sender is gone.
     notifier: Notifier,
+    is_awaited: Arc<AtomicBool>,
 }
 
 /// Makes both ends.
@@ -41,13 +50,16 @@ pub struct NotifiedReceiver<T> {
 pub fn notified_channel<T>() -> io::Result<(NotifyingSender<T>, NotifiedReceiver<T>)> {
     let (sender, receiver) = channel();
     let (notifier, notifications) = pair()?;
-    let of_sender = NotifyingSender { sender, notifier: notifier.clone() };
-    Ok((of_sender, NotifiedReceiver { receiver, notifications, notifier }))
+    let is_awaited = Arc::default();
+    let of_sender =
+        NotifyingSender { sender, notifier: notifier.clone(), is_awaited: Arc::clone(&is_awaited) };
+    Ok((of_sender, NotifiedReceiver { receiver, notifications, notifier, is_awaited }))
 }
 
 impl<T> Clone for NotifyingSender<T> {
     fn clone(&self) -> NotifyingSender<T> {
-        NotifyingSender { sender: self.sender.clone(), notifier: self.notifier.clone() }
+        let (sender, is_awaited) = (self.sender.clone(), Arc::clone(&self.is_awaited));
+        NotifyingSender { sender, notifier: self.notifier.clone(), is_awaited }
     }
 }
 
@@ -59,7 +71,9 @@ impl<T> NotifyingSender<T> {
     /// When the loop has ended.
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         self.sender.send(value)?;
-        self.notifier.notify();
+        if !self.is_awaited.load(Ordering::SeqCst) {
+            self.notifier.notify();
+        }
         Ok(())
     }
 
@@ -101,6 +115,16 @@ impl<T> NotifiedReceiver<T> {
     /// The next value, if there is one.
     pub fn next(&self) -> Option<T> {
         self.receiver.try_recv().ok()
+    }
+
+    /// Waits for the channel itself, by `wait`: nothing wakes the loop meanwhile. Returns what that has
+    /// found, or what came at its end.
+    pub fn wait_by(&self, wait: impl FnOnce(&Receiver<T>) -> Option<T>) -> Option<T> {
+        self.is_awaited.store(true, Ordering::SeqCst);
+        let found = wait(&self.receiver);
+        self.is_awaited.store(false, Ordering::SeqCst);
+        // One that came in between was not rung for.
+        found.or_else(|| self.next())
     }
 
     /// Has the loop look again.

@@ -259,6 +259,6 @@ impl Owner {
 
     /// What to poll: one for what the store's thread reports, one for answers.
     pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
-        [self.writer.as_fd(), self.questions.answers.as_fd()]
+        [self.writer.reports.as_fd(), self.questions.answers.as_fd()]
     }
 }

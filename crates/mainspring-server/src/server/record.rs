@@ -45,7 +45,7 @@ impl Server {
     /// What the store's thread has done becomes outputs, answers and notes. Returns whether a batch was
     /// written.
     pub(super) fn take_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
-        self.owner.writer().clear();
+        self.owner.writer().reports.clear();
         let mut has_committed = false;
         loop {
             let was_full = self.owner.writer().is_full();

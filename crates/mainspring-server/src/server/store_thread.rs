@@ -1,8 +1,7 @@
 //! The store's thread: it owns the connection that writes, and carries out the orders of the loop.
 //!
 //! ```text
-//! Order ──▶ channel ──▶ StoreThread: store ── Report ──▶ channel ──▶ loop
-//!                                  └─ a byte on a socket pair, so that poll wakes, unless the loop waits for the channel itself
+//! Order ──▶ channel ──▶ StoreThread: store ── Report ──▶ notified channel ──▶ loop
 //! ```
 //!
 //! | the store says | the thread |
@@ -22,9 +21,7 @@
 //! Does not decide how many batches are on their way: [`writer`](super::writer), the loop's side, does.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -34,8 +31,8 @@ use mainspring_job::{
 };
 
 use super::next_step::{Question, QuestionAnswer};
+use crate::notified_channel::NotifyingSender;
 use mainspring_exec::clock::{Moment, Reading, boot_time};
-use mainspring_exec::notifier::Notifier;
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
@@ -100,29 +97,11 @@ pub(super) struct Renewal {
     pub(super) reading: Option<Reading>,
 }
 
-/// The way back to the loop.
-pub(super) struct ReportSender {
-    pub(super) sender: Sender<Report>,
-    pub(super) notifier: Notifier,
-    /// The loop waits for a report itself and needs no notification.
-    pub(super) is_awaited: Arc<AtomicBool>,
-}
-
-impl ReportSender {
-    pub(super) fn say(&self, report: Report) {
-        // Fails only after the loop has ended.
-        let _ = self.sender.send(report);
-        if !self.is_awaited.load(Ordering::SeqCst) {
-            self.notifier.notify();
-        }
-    }
-}
-
 /// The thread's side.
 pub(super) struct StoreThread {
     store: Box<dyn Store + Send>,
     lease: Lease,
-    tell: ReportSender,
+    reports: NotifyingSender<Report>,
     /// What is to be written, the next first.
     batches: VecDeque<Batch>,
     /// The store was too full for the first, and the loop has not said that there is room.
@@ -136,16 +115,34 @@ pub(super) struct StoreThread {
 }
 
 impl StoreThread {
-    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: ReportSender) -> StoreThread {
+    pub(super) fn new(
+        store: Box<dyn Store + Send>,
+        lease: Lease,
+        reports: NotifyingSender<Report>,
+    ) -> StoreThread {
         let (batches, busy, unkept_status) = (VecDeque::new(), None, None);
-        StoreThread { store, lease, tell, batches, is_full: false, busy, has_written: false, unkept_status }
+        StoreThread {
+            store,
+            lease,
+            reports,
+            batches,
+            is_full: false,
+            busy,
+            has_written: false,
+            unkept_status,
+        }
     }
 
     /// Does what it is told, until the loop has ended or the store fails, which is the last report.
     pub(super) fn work(mut self, orders: &Receiver<Order>) {
         if let Err(error) = self.obey(orders) {
-            self.tell.say(Report::Failed(error));
+            self.tell(Report::Failed(error));
         }
+    }
+
+    fn tell(&self, report: Report) {
+        // Fails only after the loop has ended.
+        let _ = self.reports.send(report);
     }
 
     fn obey(&mut self, orders: &Receiver<Order>) -> Result<(), StoreError> {
@@ -162,7 +159,7 @@ impl StoreThread {
                 Err(RecvTimeoutError::Timeout) => self.write()?,
             }
             for note in self.store.notes() {
-                self.tell.say(Report::Note(note));
+                self.tell(Report::Note(note));
             }
         }
     }
@@ -186,7 +183,7 @@ impl StoreThread {
             Order::Again => self.is_full = false,
             Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
                 (asked_at, Ok(renewed)) if renewed.lasts.is_some() => {
-                    self.tell.say(Report::Renewed(renewal(renewed.now, asked_at)));
+                    self.tell(Report::Renewed(renewal(renewed.now, asked_at)));
                     self.keep_status()?;
                 }
                 // Room and patience are for the next commit.
@@ -195,11 +192,12 @@ impl StoreThread {
             },
             Order::Load(load) => {
                 let input = load(&mut *self.store)?;
-                self.tell.say(Report::Loaded(input));
+                self.tell(Report::Loaded(input));
             }
             Order::Ask(question) => {
                 let reader: &mut dyn Reader = &mut *self.store;
-                self.tell.say(Report::Answered(question.answer(reader)));
+                let answer = question.answer(reader);
+                self.tell(Report::Answered(answer));
             }
             Order::KeepSource(source) => may_wait(self.store.keep_source(self.lease, &source))?,
             Order::KeepStatus(status, lines) => {
@@ -209,7 +207,7 @@ impl StoreThread {
             }
             Order::Release => {
                 let released = self.store.release(self.lease);
-                self.tell.say(Report::Released(released));
+                self.tell(Report::Released(released));
             }
         }
         Ok(())
@@ -242,18 +240,18 @@ impl StoreThread {
                 self.batches.pop_front();
                 self.has_written = true;
                 self.busy = None;
-                self.tell.say(report);
+                self.tell(report);
             }
             Err(error @ (StoreError::Busy(_) | StoreError::Unknown)) => {
                 // A connection that is lost is refused next, which says more.
                 let why = error.to_string();
                 if self.busy.replace(why.clone()).as_ref() != Some(&why) {
-                    self.tell.say(Report::Busy(why));
+                    self.tell(Report::Busy(why));
                 }
             }
             Err(StoreError::Full(_)) => {
                 self.is_full = true;
-                self.tell.say(Report::Full);
+                self.tell(Report::Full);
             }
             Err(error) => return Err(error),
         }

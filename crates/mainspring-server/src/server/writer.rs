@@ -1,7 +1,7 @@
 //! The loop's side of the store's thread. The thread keeps the flush of a disk from holding the loop up.
 //!
 //! ```text
-//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ store thread ── Report ──▶ channel, notifier ──▶ Writer ── loop
+//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ store thread ── Report ──▶ notified channel ──▶ Writer ── loop
 //! ```
 //!
 //! Cost: two switches between threads for each batch, and up to [`SPIN`] of processor time on each of the two
@@ -12,19 +12,16 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use mainspring_job::{Batch, Lease, Store};
 
-use super::store_thread::{Order, Report, ReportSender, SPIN, StoreThread, spin};
+use super::store_thread::{Order, Report, SPIN, StoreThread, spin};
+use crate::notified_channel::{NotifiedReceiver, notified_channel};
 use crate::protocol::HistogramWire;
 use mainspring_exec::clock::Moment;
-use mainspring_exec::notifier::{Notifications, pair};
-use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// How many batches are on their way at once: one that is written, and one that is next if it is worth it.
 const MAX_IN_FLIGHT: usize = 2;
@@ -72,12 +69,10 @@ pub(super) struct Writer {
     /// `None` when the thread is to end.
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
-    reports: Receiver<Report>,
+    /// What the thread has done.
+    pub(super) reports: NotifiedReceiver<Report>,
     /// What was received before it was asked for.
     early: Option<Report>,
-    /// The loop waits for a report itself and needs no notification.
-    is_awaited: Arc<AtomicBool>,
-    notifications: Notifications,
     /// When each batch was given that is not on disk.
     in_flight: VecDeque<Moment>,
     /// Whether the last of them is written soon, unless something holds the store up.
@@ -103,15 +98,8 @@ impl Writer {
     /// # Errors
     /// When the operating system gives no thread or no socket pair.
     pub(super) fn start(store: Box<dyn Store + Send>, lease: Lease) -> io::Result<Writer> {
-        let (notifier, notifications) = pair()?;
-        let (orders, taken) = channel();
-        let (sender, reports) = channel();
-        let is_awaited = Arc::new(AtomicBool::new(false));
-        let thread = StoreThread::new(
-            store,
-            lease,
-            ReportSender { sender, notifier, is_awaited: Arc::clone(&is_awaited) },
-        );
+        let ((orders, taken), (sender, reports)) = (channel(), notified_channel()?);
+        let thread = StoreThread::new(store, lease, sender);
         let work = move || thread.work(&taken);
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work)?;
         Ok(Writer {
@@ -119,8 +107,6 @@ impl Writer {
             thread: Some(thread),
             reports,
             early: None,
-            is_awaited,
-            notifications,
             in_flight: VecDeque::new(),
             is_prompt: false,
             delay: Delay::None,
@@ -210,7 +196,7 @@ impl Writer {
 
     /// The next report, if there is one.
     pub(super) fn next_report(&mut self, now: Moment) -> Option<Report> {
-        let report = self.early.take().or_else(|| self.reports.try_recv().ok())?;
+        let report = self.early.take().or_else(|| self.reports.next())?;
         match &report {
             Report::Committed(batch, _) => {
                 let given = self.in_flight.pop_front();
@@ -237,19 +223,12 @@ impl Writer {
         let Some(&given) = self.in_flight.back().filter(|_| self.is_prompt) else { return false };
         let wait = PATIENCE.saturating_sub(now.since(given)).min(longest);
         if self.early.is_none() && !wait.is_zero() {
-            self.is_awaited.store(true, Ordering::SeqCst);
-            let report = spin(now, wait.min(SPIN), || self.reports.try_recv().ok());
-            let report = report.ok_or(()).or_else(|()| self.reports.recv_timeout(wait.saturating_sub(SPIN)));
-            self.is_awaited.store(false, Ordering::SeqCst);
-            // One that came in between was not rung for.
-            self.early = report.or_else(|_| self.reports.try_recv()).ok();
+            self.early = self.reports.wait_by(|reports| {
+                let report = spin(now, wait.min(SPIN), || reports.try_recv().ok());
+                report.or_else(|| reports.recv_timeout(wait.saturating_sub(SPIN)).ok())
+            });
         }
         self.early.is_some()
-    }
-
-    /// Clears the notifications so far: reports are looked for afterwards.
-    pub(super) fn clear(&self) {
-        self.notifications.clear();
     }
 
     /// How long the first batch has waited, if that is longer than it should.
@@ -315,18 +294,13 @@ impl Drop for Writer {
     }
 }
 
-impl AsFd for Writer {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.notifications.as_fd()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use mainspring_job::{MemoryStore, Operation, Owner};
 
     use super::*;
     use crate::waiting::wait_for;
+    use mainspring_host::net::AsFd;
 
     const BATCH_COUNT: u64 = 3_000;
 
@@ -345,10 +319,10 @@ mod tests {
             let mut is_there = writer.linger(now, Duration::from_micros(number % 50));
             let report = loop {
                 if !is_there {
-                    wait_for(&[writer.as_fd()], &[], Some(RING_WAIT)).unwrap();
+                    wait_for(&[writer.reports.as_fd()], &[], Some(RING_WAIT)).unwrap();
                     assert!(Moment::now().since(now) < RING_WAIT, "nothing was rung for batch {number}");
                 }
-                writer.clear();
+                writer.reports.clear();
                 // The notification of the batch before may come after its report was taken.
                 match writer.next_report(Moment::now()) {
                     Some(report) => break report,
