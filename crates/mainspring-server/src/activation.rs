@@ -197,10 +197,7 @@ impl ActivatedSockets {
 
 fn listening(descriptors: &mut ListenFd, index: usize) -> io::Result<Listening> {
     let unix = descriptors.take_unix_listener(index).ok().flatten().map(Listening::Unix);
-    let found = match unix {
-        Some(socket) => Some(socket),
-        None => descriptors.take_tcp_listener(index).ok().flatten().map(Listening::Tcp),
-    };
+    let found = unix.or_else(|| descriptors.take_tcp_listener(index).ok().flatten().map(Listening::Tcp));
     let wrong = |text| io::Error::new(io::ErrorKind::InvalidInput, text);
     let socket = found.ok_or_else(|| wrong("expected a stream socket of a path or of a port"))?;
     // A unit with Accept=yes hands over a connection.

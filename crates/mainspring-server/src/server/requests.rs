@@ -11,8 +11,9 @@
 
 use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
-    Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, Mark, OnceId, PauseTerms, Policies,
-    Reader, Refusal, Reply, RunKey, RunRequest, Scope, Submission, Ticket, Work, preview, rewind_preview,
+    ApplyReport, Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, Mark, OnceId, PauseTerms,
+    Policies, Reader, Refusal, Reply, RunKey, RunRequest, Scope, Submission, Ticket, Work, preview,
+    rewind_preview,
 };
 
 use super::client_text::ClientText;
@@ -172,13 +173,12 @@ impl Server {
             Purpose::Reload { path } => {
                 if let Reply::Applied(applied) = reply {
                     self.was_read(&path, &applied, now);
-                    self.say_refused(&path, &describe::applied(&applied).refused, now);
+                    self.say_refused(&path, &applied, now);
                 }
             }
             Purpose::Restored { source } => {
                 if let Reply::Applied(applied) = reply {
-                    let names = describe::applied(&applied).refused;
-                    self.say_refused(&JobSource::of(&source).to_string(), &names, now);
+                    self.say_refused(&JobSource::of(&source).to_string(), &applied, now);
                 }
             }
             Purpose::Answer(request_id) => self.clients.answer_awaited(request_id, describe::reply(&reply)),
@@ -202,7 +202,8 @@ impl Server {
     }
 
     /// Which file defines a name is settled before a set is applied, so that only a limit can refuse a job.
-    fn say_refused(&mut self, from: &str, names: &[String], now: Moment) {
+    fn say_refused(&mut self, from: &str, applied: &ApplyReport, now: Moment) {
+        let names: Vec<&str> = applied.refused.iter().map(JobName::as_str).collect();
         if !names.is_empty() {
             let text = format!(
                 "{} of {from} are NOT in force, because there are too many: {}",

@@ -39,7 +39,9 @@ impl Server {
         let mut unknown = Vec::new();
         for (index, loaded) in taken {
             let source = self.files.served[index].job_source.source();
-            let texts: BTreeMap<&str, &str> = of_source(records, &source)
+            let texts: BTreeMap<&str, &str> = records
+                .iter()
+                .filter(|record| record.source.as_ref() == Some(&source))
                 .map(|record| (record.mark.job.as_str(), record.text.as_str()))
                 .collect();
             if texts.is_empty() && !sources.contains(&source) {
@@ -101,8 +103,4 @@ impl Server {
         jobs.extend(set.jobs.iter().map(|job| (&job.name, job)));
         files.compare_with(&set.source, &jobs);
     }
-}
-
-fn of_source<'r>(records: &'r [JobRecord], source: &str) -> impl Iterator<Item = &'r JobRecord> {
-    records.iter().filter(move |record| record.source.as_deref() == Some(source))
 }
