@@ -84,7 +84,7 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     let undue = "never due, because there is no such job";
     findings.extend(of_jobs("after", undue, &health.following_nothing, hint));
     if 0 < health.dead {
-        let dead = counted(usize::try_from(health.dead).unwrap_or(usize::MAX), "dead letter");
+        let dead = counted(health.dead, "dead letter");
         let hint = "`mainspring dead list` shows them, `dead retry` runs them again, `dead drop` drops them";
         findings.push(Finding::warning("dead", format!("{dead} to be looked at"), hint));
     }
@@ -114,8 +114,8 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
     });
     let hint = "all continues by itself once that is mended";
     findings.extend(status.troubles.iter().map(|trouble| Finding::bad("trouble", trouble.clone(), hint)));
-    let jobs = counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job");
-    let open = counted(usize::try_from(status.open).unwrap_or(usize::MAX), "open run");
+    let jobs = counted(status.jobs, "job");
+    let open = counted(status.open, "open run");
     let text = format!("{jobs}, {} pending, {open}", status.pending);
     findings.push(Finding::ok("jobs", text));
     if 0 < status.refused {
@@ -144,7 +144,7 @@ fn clock(health: &HealthWire, now: Timestamp) -> Option<Finding> {
 
 /// How many runs there may be at one time, and why there may not be more.
 fn room_for_runs(count: u64, open_files_max: Option<u64>) -> Finding {
-    let text = format!("at most {} at a time", counted(usize::try_from(count).unwrap_or(usize::MAX), "run"));
+    let text = format!("at most {} at a time", counted(count, "run"));
     match open_files_max.filter(|limit| descriptors::runs_at_once(*limit) as u64 <= count) {
         Some(limit) if count < MAX_RUNNING as u64 => {
             let text = format!("the server's limit is {limit}, so {text}");
@@ -210,9 +210,8 @@ fn of_jobs(subject: &'static str, what: &str, jobs: &NamesWire, hint: &str) -> O
 }
 
 fn names(names: &NamesWire) -> String {
-    let count = usize::try_from(names.count).unwrap_or(usize::MAX);
-    let more = if names.first.len() < count { ", .." } else { "" };
-    format!("{} ({}{more})", counted(count, "job"), names.first.join(", "))
+    let more = if (names.first.len() as u64) < names.count { ", .." } else { "" };
+    format!("{} ({}{more})", counted(names.count, "job"), names.first.join(", "))
 }
 
 #[cfg(test)]

@@ -29,7 +29,8 @@ pub fn with_causes(error: &dyn Error) -> String {
 }
 
 /// A count with its noun, as in "1 job" and "2 jobs".
-pub fn counted(count: usize, noun: &str) -> String {
+pub fn counted(count: impl TryInto<usize>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(usize::MAX);
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }

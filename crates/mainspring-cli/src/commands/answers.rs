@@ -116,7 +116,7 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Preview { times } => times_text(times, view),
         Response::Rewinding { times, count, planned } => {
             let times = times_text(times, view);
-            let all = counted(usize::try_from(*count).unwrap_or(usize::MAX), "time");
+            let all = counted(*count, "time");
             let planned = when(*planned, view);
             format!("{times}these first, of {all} up to {planned}, as far as they have no record\n")
         }

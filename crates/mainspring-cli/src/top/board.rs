@@ -372,7 +372,7 @@ impl Board {
                     "mainspring {} {}: {}, {} running, {} dead{troubled}{paused}{troubles}",
                     status.version,
                     status.state,
-                    counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job"),
+                    counted(status.jobs, "job"),
                     status.running,
                     status.dead
                 )

@@ -154,17 +154,13 @@ fn database(of: &DatabaseWire) -> Vec<Finding> {
     findings
 }
 
-fn number(count: u64, noun: &str) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
-}
-
 fn durability(of: &DatabaseWire) -> Finding {
     // Where the settings name none, each standby is asynchronous, whatever is seen of it.
     let is_unseen = of.wants_synchronous && of.synchronous_standbys == 0 && 0 < of.unseen_standbys;
     let standbys = match (of.standbys, of.synchronous_standbys) {
         (0, _) => "no standby".to_owned(),
-        (count, _) if is_unseen => format!("{}, whose state cannot be seen", number(count, "standby")),
-        (count, synchronous) => format!("{}, {synchronous} of them synchronous", number(count, "standby")),
+        (count, _) if is_unseen => format!("{}, whose state cannot be seen", counted(count, "standby")),
+        (count, synchronous) => format!("{}, {synchronous} of them synchronous", counted(count, "standby")),
     };
     let pooled = if of.is_pooled { ", behind a pooler" } else { "" };
     let text = format!(
@@ -191,7 +187,7 @@ fn durability(of: &DatabaseWire) -> Finding {
 fn vacuum(of: &DatabaseWire) -> Finding {
     let unseen = match of.unseen_sessions {
         0 => String::new(),
-        count => format!("; without pg_read_all_stats {} cannot be seen", number(count, "session")),
+        count => format!("; without pg_read_all_stats {} cannot be seen", counted(count, "session")),
     };
     let text = format!(
         "{} dead beside {} live rows; the oldest transaction has run for {}, and {} have begun since the oldest snapshot{unseen}",
