@@ -238,7 +238,7 @@ fn alone(data: &DataDirectory, args: &AskArgs, findings: &mut Vec<Finding>) -> &
     let path = data.store();
     let checked = opened.and_then(|mut alone| {
         let faults = progress.follow(&path, || alone.integrity())?;
-        Ok((faults, alone.health()?))
+        Ok((faults, alone.backend().health()?))
     });
     drop(progress);
     match checked {

@@ -65,7 +65,9 @@ fn each_line(
 ) -> Result<(), Error> {
     let client = match source {
         QuerySource::Server(client) => client,
-        QuerySource::OfflineStore(alone) => return alone.logs(of, take),
+        QuerySource::OfflineStore(alone) => {
+            return alone.backend().logs(of, &mut |response| take(&response));
+        }
     };
     let mut response = client.ask(Request::Logs { of: of.to_owned(), follow: false })?;
     while let Response::Line(_) = &response {

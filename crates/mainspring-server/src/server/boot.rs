@@ -120,7 +120,7 @@ impl Server {
         follow_clock(lease, stores.asked_at);
         let stored = StoreContents::read(&mut *stores.store)?;
         let began = Moment::now();
-        let mut files = Files::new(&files, reader).watching_zones(default_zone);
+        let mut files = Files::new(&files, reader, default_zone);
         files.keeps_all = pause.is_some();
         let (signals, calls, own, output, host_kind) = of_host(host)?;
         let reserve = match keeping {

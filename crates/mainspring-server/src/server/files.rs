@@ -80,8 +80,9 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Takes the files over, and those of folders, without reading them.
-    pub(super) fn new(names: &[String], reader: Reader) -> Files {
+    /// Takes the files over, and those of folders, without reading them. `origin` is where the zone of the
+    /// reader comes from, if the files that say what times zones have are watched.
+    pub(super) fn new(names: &[String], reader: Reader, origin: Option<DefaultZone>) -> Files {
         let (folders, names) = Folders::of(names, reader.format, reader.cron.as_ref());
         let mut files = Files {
             served: Vec::new(),
@@ -94,7 +95,7 @@ impl Files {
             began: None,
             is_shared: false,
             keeps_all: false,
-            zones: None,
+            zones: origin.map(ZoneWatch::new),
             folders,
         };
         files.add(&names);
@@ -127,13 +128,6 @@ impl Files {
     /// Jobs that name no zone have this one from now on.
     pub(super) fn set_zone(&mut self, zone: TimeZone) {
         self.reader.zone = zone;
-    }
-
-    /// Watches the files that say what times zones have.
-    pub(super) fn watching_zones(mut self, origin: Option<DefaultZone>) -> Files {
-        self.zones = origin.map(ZoneWatch::new);
-        self.watch();
-        self
     }
 
     /// Whether those files have changed and are at rest.
@@ -402,7 +396,7 @@ mod tests {
         }
         let users = Users::new(Account::ourselves().unwrap());
         let reader = Reader::new(users);
-        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
+        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader, None);
         let take = |files: &mut Files, index| {
             let taken = files.take(&[index], &InForce::nothing(), Occasion::Requested, Moment::now());
             taken.into_iter().map(|(index, loaded)| (index, loaded.jobs.len())).collect::<Vec<_>>()

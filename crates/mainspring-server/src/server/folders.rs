@@ -215,7 +215,7 @@ mod tests {
         fs::write(folder.join("a"), "").unwrap();
         let users = Users::new(Account::ourselves().unwrap());
         let reader = Reader::new(users);
-        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
+        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader, None);
         let begin = Moment::now();
         let at = |seconds: u64| Moment {
             wall: begin.wall + Duration::from_secs(seconds),

@@ -49,16 +49,10 @@ impl Server {
         if is_apart == std::mem::replace(&mut self.holding.is_said_apart, is_apart) {
             return;
         }
-        let text = match (is_apart, Span(ahead.unsigned_abs())) {
-            (false, _) => "the clock of this machine is that of the store again".to_owned(),
-            (true, apart) if ahead.is_positive() => {
-                format!("the clock of this machine is {apart} ahead of the store's, by which jobs are due")
-            }
-            (true, apart) => {
-                format!("the clock of this machine is {apart} behind the store's, by which jobs are due")
-            }
-        };
-        self.note(now.wall, &text);
+        let way = if ahead.is_positive() { "ahead of" } else { "behind" };
+        let apart = format!("{} {way} the store's, by which jobs are due", Span(ahead.unsigned_abs()));
+        let is = if is_apart { &apart } else { "that of the store again" };
+        self.note(now.wall, &format!("the clock of this machine is {is}"));
     }
 
     /// Another plans, or may soon: nothing more is recorded.

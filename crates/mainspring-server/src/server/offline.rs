@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use super::read_only_backend::{ReadOnlyBackend, no_server};
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
-use crate::protocol::{Backend, HealthWire, Request, Response};
+use crate::protocol::{Backend, Request, Response};
 use mainspring_host::directory::Directory;
 use mainspring_store::SqliteStore;
 
@@ -61,21 +61,8 @@ impl OfflineStore {
         self.backend().ask(request)
     }
 
-    /// What a job's latest run, or a certain run, wrote, as far as it is kept: each line to `each`.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read, there is nothing of that name, or `each` fails.
-    pub fn logs(
-        &mut self,
-        of: &str,
-        each: &mut dyn FnMut(&Response) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.backend().logs(of, &mut |line| each(&line))
-    }
-
-    /// The store of a folder keeps no copies of outputs, so nothing is made of one.
-    fn backend(&mut self) -> ReadOnlyBackend<'_> {
+    /// What answers from the store. That of a folder keeps no copies of outputs, so nothing is made of one.
+    pub fn backend(&mut self) -> ReadOnlyBackend<'_> {
         let OfflineStore { store, data, now } = self;
         ReadOnlyBackend { reader: store, is_shared: false, data, began: *now, now: *now }
     }
@@ -87,14 +74,5 @@ impl OfflineStore {
     /// When it cannot be read at all.
     pub fn integrity(&mut self) -> Result<Vec<String>, Error> {
         Ok(self.store.integrity()?)
-    }
-
-    /// How the store is, for `doctor`.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read.
-    pub fn health(&mut self) -> Result<HealthWire, Error> {
-        self.backend().health()
     }
 }

@@ -162,7 +162,11 @@ impl ReadOnlyBackend<'_> {
     }
 
     /// How the store is, and what the planner has said of itself.
-    pub(super) fn health(&mut self) -> Result<HealthWire, Error> {
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn health(&mut self) -> Result<HealthWire, Error> {
         let known = PlannerStatus::read(self.reader).health;
         let (records, paused) = self.records()?;
         let counts = self.reader.counts()?;
