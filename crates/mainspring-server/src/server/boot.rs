@@ -138,7 +138,7 @@ impl Server {
             work: Work::new(execution, data.output()),
             clients: Clients::listen(&data.socket(), control, rates, began)
                 .map_err(|source| Error::Data { path: data.socket(), source })?,
-            parser: Parser::new(files.reader().clone()).map_err(Error::setup("a socket pair"))?,
+            parser: Parser::new(files.reader.clone()).map_err(Error::setup("a socket pair"))?,
             files,
             signals,
             alarm: Alarm::new().map_err(Error::setup("a timer"))?,
@@ -287,7 +287,7 @@ impl Server {
             let is_other = timetables.get(&record.mark.job) != Some(&record.mark.timetable);
             record.absence.is_some() || record.source.is_some() && is_other
         };
-        let zone = &self.files.reader().zone;
+        let zone = &self.files.reader.zone;
         records.iter().filter(has_changed).filter_map(|record| kept_job(record, zone)).collect()
     }
 
@@ -317,7 +317,7 @@ impl Server {
                 held.insert(name, holder(&job_source));
             }
         }
-        let zone = self.files.reader().zone.clone();
+        let zone = self.files.reader.zone.clone();
         let known = |job_source: Option<&str>| {
             let is_asked = |record: &&JobRecord| match (&record.source, job_source) {
                 (Some(source), Some(job_source)) => source == job_source,
@@ -415,7 +415,7 @@ impl Server {
             if good.contains(&JobSource::of(source)) {
                 continue;
             }
-            let Some(file) = kept_file(record, &self.files.reader().zone) else { continue };
+            let Some(file) = kept_file(record, &self.files.reader.zone) else { continue };
             if !file.problems.is_empty() {
                 let text = format!("the kept definition of {} cannot be read and rests", record.mark.job);
                 self.note(now.wall, &text);

@@ -22,7 +22,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobName};
 
 use super::folder_watch::FolderWatch;
@@ -58,7 +57,8 @@ pub(super) struct Due {
 #[derive(Debug)]
 pub(super) struct Files {
     pub(super) served: Vec<ServedFile>,
-    reader: Reader,
+    /// How they are read. Jobs that name no zone have its zone.
+    pub(super) reader: Reader,
     folder_watch: FolderWatch,
     writers: Writers,
     /// Something may have changed since the last looks.
@@ -119,15 +119,6 @@ impl Files {
         served.retain(|file| !file.is_forgotten(now) || !folders.has(Path::new(&file.path)));
         let names = self.folders.look();
         self.add(&names)
-    }
-
-    pub(super) fn reader(&self) -> &Reader {
-        &self.reader
-    }
-
-    /// Jobs that name no zone have this one from now on.
-    pub(super) fn set_zone(&mut self, zone: TimeZone) {
-        self.reader.zone = zone;
     }
 
     /// Whether those files have changed and are at rest.

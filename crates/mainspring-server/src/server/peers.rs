@@ -140,7 +140,8 @@ impl Peers {
             self.last_number += 1;
             let bucket = Bucket::new(self.rate, now);
             let Ok(mut peer) = Peer::new(self.last_number, stream, bucket, now) else { continue };
-            if self.has_room(now) {
+            // If need be in the place of an idle one.
+            if self.client_count() < MAX_CONNECTIONS || self.drop_idle(now) {
                 self.peers.push(peer);
                 debug_assert!(self.client_count() <= MAX_CONNECTIONS, "a connection has its room");
             } else {
@@ -194,11 +195,6 @@ impl Peers {
     /// When new connections are looked for again, if there was no descriptor for one.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.short.and_then(|short| short.monotonic.checked_add(REST))
-    }
-
-    /// Whether there is room for another connection, if need be in the place of an idle one.
-    fn has_room(&mut self, now: Moment) -> bool {
-        self.client_count() < MAX_CONNECTIONS || self.drop_idle(now)
     }
 
     fn client_count(&self) -> usize {

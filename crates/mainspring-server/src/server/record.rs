@@ -87,7 +87,7 @@ impl Server {
         if self.keeping == Keeping::InMemory {
             return;
         }
-        let of_cron = self.files.reader().cron.as_ref().map(CronPlaces::reboot);
+        let of_cron = self.files.reader.cron.as_ref().map(CronPlaces::reboot);
         let start = MachineStart::new(&self.data, boot_id(), of_cron);
         match start.is_served() {
             true => self.owner.skip_boot(),

@@ -38,7 +38,8 @@ pub(super) struct ReportCollector<'s> {
     log: &'s mut Log<File>,
     outputs: &'s mut Outputs,
     started: &'s HashMap<AttemptKey, StartedAttempt>,
-    ends: Vec<AttemptEnd>,
+    /// What has ended.
+    pub(super) ends: Vec<AttemptEnd>,
 }
 
 impl<'s> ReportCollector<'s> {
@@ -49,10 +50,6 @@ impl<'s> ReportCollector<'s> {
         started: &'s HashMap<AttemptKey, StartedAttempt>,
     ) -> ReportCollector<'s> {
         ReportCollector { now, log, outputs, started, ends: Vec::new() }
-    }
-
-    pub(super) fn into_ends(self) -> Vec<AttemptEnd> {
-        self.ends
     }
 }
 

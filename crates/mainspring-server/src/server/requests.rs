@@ -325,7 +325,7 @@ impl Server {
         let (body, policies) = work_of(work)?;
         let every = format!("@every {period}");
         let expression = Expression::parse(&every).map_err(|error| usage(error.to_string()))?;
-        let zone = self.files.reader().zone.clone();
+        let zone = self.files.reader.zone.clone();
         let schedule = Schedule::new(expression, zone);
         let definition = Definition { policies, ..Definition::new(job_name(&name)?, schedule, body) };
         let source = JobSource::Command.source();
@@ -337,7 +337,7 @@ impl Server {
     /// Refuses a user that the server cannot start processes as.
     fn check_user(&self, work: &WorkWire) -> Result<(), ErrorWire> {
         let Some(user) = work.process.user.as_ref().filter(|_| work.webhook.is_none()) else { return Ok(()) };
-        let found = self.files.reader().users.account(user);
+        let found = self.files.reader.users.account(user);
         found.map(drop).map_err(|refusal| usage(format!("cannot run as user `{user}`: {refusal}")))
     }
 

@@ -47,7 +47,7 @@ impl Server {
                 .owner
                 .planner()
                 .pause_terms()
-                .map(|terms| describe::pause_terms(terms, &self.files.reader().zone)),
+                .map(|terms| describe::pause_terms(terms, &self.files.reader.zone)),
             running: self.owner.planner().running_count() as u64,
             ..self.planner_status(now).status
         };

@@ -125,7 +125,7 @@ impl Work {
     ) -> Vec<AttemptEnd> {
         let mut collector = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         act(&mut *self.execution, &mut collector);
-        let ends = collector.into_ends();
+        let ends = collector.ends;
         self.end_all(ends)
     }
 
@@ -275,14 +275,10 @@ impl Work {
         let ends = self.collect(now, log, |execution, reports| left = execution.leave(now, reports));
         for attempted in left {
             if let Some(started) = self.started.remove(&attempted) {
-                self.close_output(&attempted.0, started);
+                self.outputs.close(&attempted.0, started.cause, started.keep);
             }
         }
         ends
-    }
-
-    fn close_output(&mut self, key: &RunKey, started: StartedAttempt) {
-        self.outputs.close(key, started.cause, started.keep);
     }
 
     /// What waits to be started is not started here.
@@ -360,7 +356,7 @@ impl Work {
         for end in &ends {
             // What could not be started has an end, and was never among these.
             if let Some(started) = self.started.remove(&(end.key.clone(), end.attempt)) {
-                self.close_output(&end.key, started);
+                self.outputs.close(&end.key, started.cause, started.keep);
             }
         }
         ends

@@ -34,7 +34,7 @@ impl Server {
         let Some(origin) = self.files.zones.as_ref().map(|zones| zones.origin) else { return false };
         jiff::tz::db().reset();
         jiff::tz::reset_system_time_zone_cache();
-        let before = self.files.reader().zone.clone();
+        let before = self.files.reader.zone.clone();
         let found = match (origin, before.iana_name()) {
             (DefaultZone::System, _) => system_zone(now.wall).ok(),
             (DefaultZone::Given, Some(name)) => TimeZone::get(name).ok(),
@@ -43,8 +43,8 @@ impl Server {
         let zone = found.clone().unwrap_or_else(|| before.clone());
         let is_other = zone.iana_name() != before.iana_name();
         if zone != before {
-            self.files.set_zone(zone.clone());
-            self.parser.read_as(self.files.reader().clone());
+            self.files.reader.zone.clone_from(&zone);
+            self.parser.read_as(self.files.reader.clone());
         }
         let (retimed, unread) = self.retimed(&zone);
         let count: usize = retimed.values().map(Vec::len).sum();
