@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -241,6 +242,21 @@ fn one_server_at_a_time_has_the_data_directory() {
     served.says(&["list"], 0, "idle");
     let (status, _, _) = served.running.stop();
     assert_eq!(status.code(), Some(0));
+    standby.wait_for(&[", data in "]);
+    let (status, _, _) = standby.stop();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn a_standby_whose_address_is_taken_has_the_jobs_all_the_same() {
+    let served = TestServer::start("standby-address", IDLE);
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = format!("--listen={}", other.local_addr().unwrap());
+    let data = served.data();
+    let mut standby = Running::any(&["serve", "--data", &data, "--standby", &listen]);
+    standby.wait_for(&["standing by: another program"]);
+    served.running.stop();
+    standby.wait_for(&["nothing is served over HTTP: ", "in use"]);
     standby.wait_for(&[", data in "]);
     let (status, _, _) = standby.stop();
     assert_eq!(status.code(), Some(0));

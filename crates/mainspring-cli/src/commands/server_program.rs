@@ -25,6 +25,7 @@ use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
+use mainspring_server::message::with_causes;
 use mainspring_server::server::commands::Commands;
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
@@ -78,7 +79,11 @@ impl ServerProgram {
         data: DataDirectory,
         execution: Box<dyn Execution>,
     ) -> Result<Serving, Error> {
-        let listener = self.listen(&data)?;
+        let listener = match self.args.standby {
+            // It stood by in order to have the jobs: they run also where another program has its address.
+            true => self.stand(&data),
+            false => self.listen(&data)?,
+        };
         let args = &self.args;
         Ok(Serving {
             data,
@@ -101,12 +106,12 @@ impl ServerProgram {
         self.http_listener.begin(&self.args.listen, &self.handed, data, &self.reader.zone)
     }
 
-    /// Listens for a server that has no loop, or several. Returns the ends of the connections over which it
-    /// is asked.
+    /// Listens for a server that stands by, has several loops, or takes jobs over. Returns the ends of the
+    /// connections over which it is asked.
     pub(super) fn stand(&mut self, data: &DataDirectory) -> Listener {
         self.listen(data).unwrap_or_else(|error| {
             // Another server of this machine may have the address, and this one may have it next.
-            note(self.log, &format!("nothing is served over HTTP while standing by: {error}"));
+            note(self.log, &format!("nothing is served over HTTP: {}", with_causes(&error)));
             Listener::default()
         })
     }
