@@ -175,7 +175,7 @@ impl Planner {
             RunState::Missed => {
                 // A job of its name that came later is not concerned.
                 if run.cause != Cause::Once {
-                    self.tell_of_missed(now, key, 1, &reason);
+                    self.tell_of_missed(now, self.hooks(&key.job), key, 1, &reason);
                 }
                 self.ledger.perform(Output::Note(Note::Missed { key: key.clone(), count: 1, reason }));
             }

@@ -75,14 +75,9 @@ impl Planner {
         }
     }
 
-    pub(super) fn tell_of_missed(&mut self, now: Timestamp, key: &RunKey, count: u64, reason: &Reason) {
-        let hooks = self.hooks(&key.job);
-        self.tell_hooks_of_missed(now, hooks, key, count, reason);
-    }
-
-    /// The same by given hooks: a job that was removed while no server ran has only those of its former
+    /// Occurrences were missed. A job that was removed while no server ran has only the hooks of its former
     /// definition.
-    pub(super) fn tell_hooks_of_missed(
+    pub(super) fn tell_of_missed(
         &mut self,
         now: Timestamp,
         hooks: Option<Hooks>,
@@ -109,7 +104,7 @@ impl Planner {
         }
     }
 
-    fn hooks(&self, name: &JobName) -> Option<Hooks> {
+    pub(super) fn hooks(&self, name: &JobName) -> Option<Hooks> {
         self.jobs.definition(name)?.hooks.clone()
     }
 

@@ -229,7 +229,7 @@ impl Planner {
         // Nothing depends on the answer: where the store knows one of them already, it stays as it is.
         self.ledger.record(Operation::Plan(run));
         if state == RunState::Missed {
-            self.tell_hooks_of_missed(now, job.hooks.clone(), &key, span.count, &reason);
+            self.tell_of_missed(now, job.hooks.clone(), &key, span.count, &reason);
             self.ledger.perform(Output::Note(Note::Missed { key, count: span.count, reason }));
         }
         self.pruning.count_ended(&job.name);

@@ -76,7 +76,7 @@ impl Planner {
         let mut run = Run::new(key.clone(), cause, RunState::Missed, now, now);
         (run.ended, run.reason) = (Some(now), Some(reason.clone()));
         self.record_run(run);
-        self.tell_of_missed(now, &key, 1, &reason);
+        self.tell_of_missed(now, self.hooks(&key.job), &key, 1, &reason);
         self.pruning.count_ended(&key.job);
         self.ledger.perform(Output::Note(Note::Missed { key, count: 1, reason }));
     }

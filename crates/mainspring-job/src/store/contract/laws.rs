@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::store_fixture::{LawResult, StoreFixture, acquired, committed, same, text};
+use super::store_fixture::{LawResult, StoreFixture, acquired, answered, committed, is_fenced, same, text};
 use crate::audit::{Audit, AuditQuery, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
@@ -87,7 +87,7 @@ fn kept_after_reopening<G: StoreFixture>(fixture: &mut G) -> LawResult {
         Operation::Submit(once(1, 99)),
         Operation::PauseAll(Some(PauseTerms::new("a note").until(at(100)))),
     ];
-    same("answers", &committed(&mut store, lease, 1, &operations)?, &vec![Answer::New; 3])?;
+    answered(&mut store, lease, 1, &operations, &[Answer::New; 3])?;
     let mut store = fixture.reopened(store);
     same("run", &store.run(&key()).map_err(text)?, &Some(running(&key())))?;
     let pending = store.load(OnceId::first_at(at(0)), at(99), 9).map_err(text)?;
@@ -100,12 +100,14 @@ fn applied_once<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let (mut store, lease) = opened(fixture)?;
     let operations = [Operation::Submit(once(1, 99)), Operation::Plan(running(&key()))];
     for _ in 0..3 {
-        same("answers", &committed(&mut store, lease, 1, &operations)?, &vec![Answer::New; 2])?;
+        answered(&mut store, lease, 1, &operations, &[Answer::New; 2])?;
     }
-    same(
-        "the next batch",
-        &committed(&mut store, lease, 2, &operations)?,
-        &vec![Answer::Duplicate(Some(once(1, 99).id)), Answer::Duplicate(None)],
+    answered(
+        &mut store,
+        lease,
+        2,
+        &operations,
+        &[Answer::Duplicate(Some(once(1, 99).id)), Answer::Duplicate(None)],
     )
 }
 
@@ -129,10 +131,7 @@ fn late_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
     committed(&mut store, lease, 1, &first)?;
     let second = [Operation::PauseAll(None), Operation::Plan(running(&key()))];
     let answers = committed(&mut store, lease, 2, &second)?;
-    match store.commit(lease, &Batch::new(1, first.to_vec())) {
-        Err(StoreError::Fenced) => {}
-        found => return Err(format!("it was answered {found:?}")),
-    }
+    is_fenced("an earlier batch", store.commit(lease, &Batch::new(1, first.to_vec())))?;
     same("pause", &store.jobs().map_err(text)?.1, &None)?;
     // The answer of the second was lost: it is still the last.
     same("its answers", &committed(&mut store, lease, 2, &second)?, &answers)
@@ -142,22 +141,15 @@ fn late_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
 fn batch_after_a_gap<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let (mut store, lease) = opened(fixture)?;
     let pause = [Operation::PauseAll(Some(PauseTerms::new("after a gap")))];
-    let mut refused = |lease, number| match store.commit(lease, &Batch::new(number, pause.to_vec())) {
-        Err(StoreError::Fenced) => Ok(()),
-        found => Err(format!("batch {number} was answered {found:?}")),
-    };
-    refused(lease, 2)?;
-    refused(lease, u64::from(u32::MAX))?;
+    for number in [2, u64::from(u32::MAX)] {
+        is_fenced("a batch after a gap", store.commit(lease, &Batch::new(number, pause.to_vec())))?;
+    }
     same("pause", &store.jobs().map_err(text)?.1, &None)?;
     // The owner takes the lease again, and counts from one.
     let lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
     let run = [Operation::Plan(running(&key()))];
-    same("its answers", &committed(&mut store, lease, 1, &run)?, &vec![Answer::New])?;
-    let batch = Batch::new(3, pause.to_vec());
-    match store.commit(lease, &batch) {
-        Err(StoreError::Fenced) => {}
-        found => return Err(format!("batch 3 after batch 1 was answered {found:?}")),
-    }
+    answered(&mut store, lease, 1, &run, &[Answer::New])?;
+    is_fenced("batch 3 after batch 1", store.commit(lease, &Batch::new(3, pause.to_vec())))?;
     same("pause after the second gap", &store.jobs().map_err(text)?.1, &None)
 }
 
@@ -165,18 +157,13 @@ fn fenced<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let (mut store, old) = opened(fixture)?;
     let new = acquired(fixture, &mut store, &Owner::new("another"))?;
     let batch = Batch::new(1, vec![Operation::Plan(running(&key()))]);
-    for found in [store.commit(old, &batch).map(|_| ()), store.renew(old).map(|_| ()), store.release(old)] {
-        if !matches!(found, Err(StoreError::Fenced)) {
-            return Err(format!("the old owner was answered {found:?}"));
-        }
-    }
+    is_fenced("a commit", store.commit(old, &batch))?;
+    is_fenced("a renewal", store.renew(old))?;
+    is_fenced("a release", store.release(old))?;
     same("run", &store.run(&key()).map_err(text)?, &None)?;
     store.renew(new).map_err(text)?;
     store.release(new).map_err(text)?;
-    match store.commit(new, &batch) {
-        Err(StoreError::Fenced) => Ok(()),
-        found => Err(format!("an owner that had left was answered {found:?}")),
-    }
+    is_fenced("a commit of an owner that had left", store.commit(new, &batch))
 }
 
 fn epochs_grow<G: StoreFixture>(fixture: &mut G) -> LawResult {
@@ -218,12 +205,14 @@ fn one_start<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let queued = Run::new(key(), Cause::Trigger, RunState::Queued, at(60), at(60));
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(61), worker: None };
     let operations = [begin(1), Operation::Plan(queued), begin(2), begin(1), begin(1)];
-    same(
-        "answers",
-        &committed(&mut store, lease, 1, &operations)?,
-        &vec![Answer::Missing, Answer::New, Answer::Gone, Answer::New, Answer::Duplicate(None)],
+    answered(
+        &mut store,
+        lease,
+        1,
+        &operations,
+        &[Answer::Missing, Answer::New, Answer::Gone, Answer::New, Answer::Duplicate(None)],
     )?;
-    same("a new batch", &committed(&mut store, lease, 2, &[begin(1)])?, &vec![Answer::Duplicate(None)])?;
+    answered(&mut store, lease, 2, &[begin(1)], &[Answer::Duplicate(None)])?;
     same("attempts", &store.attempts(&key()).map_err(text)?.len(), &1)
 }
 
@@ -234,10 +223,12 @@ fn fires_once<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let fire = Operation::Fire { id: job.id, run };
     let withdraw = Operation::Withdraw { id: job.id, at: at(52) };
     let operations = [fire.clone(), Operation::Submit(job), fire.clone(), fire, withdraw];
-    same(
-        "answers",
-        &committed(&mut store, lease, 1, &operations)?,
-        &vec![Answer::Gone, Answer::New, Answer::New, Answer::Gone, Answer::Gone],
+    answered(
+        &mut store,
+        lease,
+        1,
+        &operations,
+        &[Answer::Gone, Answer::New, Answer::New, Answer::Gone, Answer::Gone],
     )?;
     same("pending", &store.counts().map_err(text)?.pending, &0)
 }
@@ -258,10 +249,12 @@ fn taken<G: StoreFixture>(fixture: &mut G) -> LawResult {
         Operation::Submit(same_name),
     ];
     let holder = Answer::Duplicate(Some(first.id));
-    same(
-        "answers",
-        &committed(&mut store, lease, 1, &operations)?,
-        &vec![Answer::New, holder, holder, Answer::New, holder, Answer::New],
+    answered(
+        &mut store,
+        lease,
+        1,
+        &operations,
+        &[Answer::New, holder, holder, Answer::New, holder, Answer::New],
     )
 }
 
@@ -313,11 +306,7 @@ fn watermark<G: StoreFixture>(fixture: &mut G) -> LawResult {
         |mark: &Mark| Operation::Define { mark: mark.clone(), source: String::new(), text: String::new() };
     let unknown = Operation::Mark(Mark { job: name("unknown"), ..mark.clone() });
     let operations = [unknown, define(&mark), Operation::Mark(earlier.clone()), define(&earlier)];
-    same(
-        "answers",
-        &committed(&mut store, lease, 1, &operations)?,
-        &vec![Answer::Missing, Answer::New, Answer::New, Answer::New],
-    )?;
+    answered(&mut store, lease, 1, &operations, &[Answer::Missing, Answer::New, Answer::New, Answer::New])?;
     let (jobs, _) = store.jobs().map_err(text)?;
     let marks: Vec<Mark> = jobs.into_iter().map(|record| record.mark).collect();
     same("marks", &marks, &vec![Mark { watermark: at(100), ..earlier.clone() }])?;
@@ -450,15 +439,14 @@ fn given_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72), worker: Some(WorkerId(7)) };
     let (queued, put_off) = (RunState::Queued, RunState::Scheduled);
     let first = [Operation::Plan(running(&key())), back(queued)];
-    same("answers", &committed(&mut store, lease, 1, &first)?, &vec![Answer::New; 2])?;
+    answered(&mut store, lease, 1, &first, &[Answer::New; 2])?;
     let run = store.run(&key()).map_err(text)?.ok_or("it is gone")?;
     same("its state", &(run.state, run.attempt, run.forgiven), &(queued, 1, 1))?;
     same("why", &run.reason, &Some(Reason::GivenBack))?;
     // Again under the number that has a record, and where nothing runs.
-    let answers = committed(&mut store, lease, 2, &[begin(1), back(queued), begin(2), back(put_off)])?;
     let expected = [Answer::Duplicate(None), Answer::Gone, Answer::New, Answer::New];
-    same("answers", &answers, &expected.to_vec())?;
-    same("answers", &committed(&mut store, lease, 3, &[begin(3)])?, &vec![Answer::New])?;
+    answered(&mut store, lease, 2, &[begin(1), back(queued), begin(2), back(put_off)], &expected)?;
+    answered(&mut store, lease, 3, &[begin(3)], &[Answer::New])?;
     let run = store.run(&key()).map_err(text)?.ok_or("it is gone")?;
     same("its state", &(run.state, run.attempt, run.forgiven), &(RunState::Running, 3, 2))?;
     same("its worker", &run.worker, &Some(WorkerId(7)))?;
@@ -488,11 +476,7 @@ fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {
         (&[begin(3), end(3), moved(failed, scheduled)], 2),
     ];
     for (number, (operations, expected)) in (1..).zip(rounds) {
-        same(
-            "answers",
-            &committed(&mut store, lease, number, operations)?,
-            &vec![Answer::New; operations.len()],
-        )?;
+        answered(&mut store, lease, number, operations, &vec![Answer::New; operations.len()])?;
         let run = store.run(&key()).map_err(text)?;
         same("forgiven attempts", &run.map(|run| run.forgiven), &Some(expected))?;
     }

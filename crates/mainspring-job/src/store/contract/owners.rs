@@ -9,7 +9,7 @@
 //! both share one.
 
 use super::laws::{Law, at, key, name, once, running};
-use super::store_fixture::{LawResult, StoreFixture, acquired, committed, same, text};
+use super::store_fixture::{LawResult, StoreFixture, acquired, answered, committed, is_fenced, same, text};
 use crate::operation::{Answer, Batch, Operation};
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
@@ -58,13 +58,6 @@ fn taken_by<G: StoreFixture>(fixture: &mut G, store: &mut G::Store, owner: &str)
     acquired(fixture, store, &Owner::new(owner))
 }
 
-fn is_fenced<T: std::fmt::Debug>(what: &str, found: Result<T, StoreError>) -> LawResult {
-    match found {
-        Err(StoreError::Fenced) => Ok(()),
-        found => Err(format!("{what} of an owner that lost its lease was answered {found:?}")),
-    }
-}
-
 fn plan(nominal: i64) -> Operation {
     let key = RunKey::new(name("job"), at(nominal));
     Operation::Plan(Run::new(key, Cause::Trigger, RunState::Queued, at(nominal), at(nominal)))
@@ -85,9 +78,8 @@ fn held_while_the_lease_lasts<G: StoreFixture>(fixture: &mut G) -> LawResult {
             }
             found => return Err(format!("another that asked for it was answered {found:?}")),
         }
-        let answers =
-            committed(hands.one(), first, number, &[plan(i64::try_from(number * 60).unwrap_or(0))])?;
-        same("what the owner writes meanwhile", &answers, &vec![Answer::New])?;
+        let run = plan(i64::try_from(number * 60).unwrap_or(0));
+        answered(hands.one(), first, number, &[run], &[Answer::New])?;
         hands.one().renew(first).map_err(text)?;
     }
     let second = taken_by(fixture, hands.other(), "other")?;
@@ -107,8 +99,7 @@ fn renewed_by_a_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
     }
     for sent_again in 0..2 {
         fixture.lapse(hands.one());
-        let answers = committed(hands.one(), lease, 1, &[plan(60)])?;
-        same("a batch after the lease ran out", &answers, &vec![Answer::New])?;
+        answered(hands.one(), lease, 1, &[plan(60)], &[Answer::New])?;
         match hands.other().acquire(&Owner::new("other")) {
             Err(StoreError::Held { .. }) => {}
             found => return Err(format!("after a batch sent {sent_again} times another got {found:?}")),
@@ -142,10 +133,9 @@ fn lost_answer_after_a_steal<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let again = Batch::new(1, vec![plan(60)]);
     is_fenced("a batch that was sent again", hands.one().commit(old, &again))?;
     // The new owner counts from one: its first batch is not taken for that of the old one.
-    let answers = committed(hands.other(), new, 1, &[plan(120)])?;
-    same("the first batch of the new owner", &answers, &vec![Answer::New])?;
-    let answers = committed(hands.other(), new, 2, &[plan(60)])?;
-    same("what the old owner wrote", &answers, &vec![Answer::Duplicate(None)])
+    answered(hands.other(), new, 1, &[plan(120)], &[Answer::New])?;
+    // What the old owner wrote is there.
+    answered(hands.other(), new, 2, &[plan(60)], &[Answer::Duplicate(None)])
 }
 
 /// What one owner committed, the other finds, and can go on with.
@@ -163,7 +153,7 @@ fn taken_over_whole<G: StoreFixture>(fixture: &mut G) -> LawResult {
     same("open runs", &store.open_runs(None, 9).map_err(text)?, &vec![running(&key())])?;
     let (state, reason) = (RunState::Abandoned, None);
     let end = Operation::End { key: key(), attempt: 1, state, at: at(70), outcome: None, crashes: 1, reason };
-    same("its end", &committed(store, new, 1, &[end])?, &vec![Answer::New])?;
+    answered(store, new, 1, &[end], &[Answer::New])?;
     let pending = hands.one().counts().map_err(text)?.pending;
     same("pending jobs, as the old owner may still read them", &pending, &1)
 }

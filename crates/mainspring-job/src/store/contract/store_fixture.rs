@@ -93,6 +93,26 @@ pub(super) fn committed<S: Store>(
     Ok(committed.answers)
 }
 
+/// The same, and any other answers are a violation too.
+pub(super) fn answered<S: Store>(
+    store: &mut S,
+    lease: Lease,
+    number: u64,
+    operations: &[Operation],
+    expected: &[Answer],
+) -> LawResult {
+    let found = committed(store, lease, number, operations)?;
+    same("answers", &found, &expected.to_vec())
+}
+
+/// What only an owner may do was asked for by one that is it no more: it is refused.
+pub(super) fn is_fenced<T: fmt::Debug>(what: &str, found: Result<T, StoreError>) -> LawResult {
+    match found {
+        Err(StoreError::Fenced) => Ok(()),
+        found => Err(format!("{what} was answered {found:?}")),
+    }
+}
+
 /// Commits a batch whose answer is lost, and renews the lease before the batch is sent again if that is
 /// asked for, as a server does whose commits are not answered for a while.
 pub(super) fn unanswered<S: Store>(

@@ -5,7 +5,7 @@
 //! Does not look at those that fire later: see `laws`.
 
 use super::laws::{Law, at, once};
-use super::store_fixture::{LawResult, StoreFixture, acquired, committed, same, text};
+use super::store_fixture::{LawResult, StoreFixture, acquired, answered, same, text};
 use crate::once::{NUMBER_BITS, Once};
 use crate::operation::{Answer, Operation};
 use crate::run::RunKey;
@@ -34,7 +34,7 @@ fn fires_in_its_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
     ];
     let mut answers = vec![Answer::New; 6];
     answers[5] = Answer::Gone;
-    same("answers", &committed(&mut store, lease, 1, &operations)?, &answers)?;
+    answered(&mut store, lease, 1, &operations, &answers)?;
     let counts = store.counts().map_err(text)?;
     same("pending and open", &(counts.pending, counts.open), &(1, 2))?;
     for job in [first, last] {
