@@ -16,9 +16,10 @@
 
 use std::collections::BTreeMap;
 
+use jiff::tz::TimeZone;
 use mainspring_action::body::Body;
 use mainspring_cron::Schedule;
-use mainspring_job::{Job, JobError, JobName, Policies, Timetable, Trigger, Work};
+use mainspring_job::{Job, JobError, JobName, Policies, Timetable, Work};
 
 use crate::hook::JobHook;
 use crate::jobfile::written::Table;
@@ -75,7 +76,10 @@ impl Definition {
     /// When what it does is too long.
     pub fn job(self, source: &str) -> Result<Job, JobError> {
         let text = self.text();
-        let body = in_zone(self.body, &self.timetable);
+        let body = match self.timetable.zone() {
+            Some(zone) => in_zone(self.body, zone),
+            None => self.body,
+        };
         let mut work = Work::new(body.encode()?).with_policies(self.policies);
         (work.group, work.priority) = (self.group, self.priority);
         let mut job = Job::new(self.name, self.timetable, work);
@@ -109,13 +113,11 @@ impl Definition {
 
 /// What a job does, in the zone in which it is planned: a process has `TZ`, unless its environment may say
 /// it. Variables of cron's files mean cron's environment, which has none.
-pub(crate) fn in_zone(body: Body, timetable: &Timetable) -> Body {
+pub(crate) fn in_zone(body: Body, zone: &TimeZone) -> Body {
     let Body::Process(mut process) = body else { return body };
     let is_open = process.env_file.is_empty() && process.pam_env.is_empty();
     let has_own = process.env.iter().any(|(name, _)| name == ZONE_VARIABLE);
-    let mut schedules = timetable.triggers().iter().filter_map(Trigger::schedule);
-    let zone = schedules.find_map(|schedule| schedule.zone().iana_name());
-    if let Some(zone) = zone.filter(|_| is_open && !has_own) {
+    if let Some(zone) = zone.iana_name().filter(|_| is_open && !has_own) {
         // Variables of a job file are in the order of their names.
         let index = process.env.partition_point(|(name, _)| name.as_str() < ZONE_VARIABLE);
         process.env.insert(index, (ZONE_VARIABLE.to_owned(), zone.to_owned()));

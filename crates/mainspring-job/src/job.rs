@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
+
 use crate::hook::Hooks;
 use crate::name::JobName;
 use crate::rate::Rate;
@@ -111,6 +113,8 @@ pub struct Job {
     pub name: JobName,
     /// When it is due.
     pub timetable: Timetable,
+    /// The zone in which people think of it: that of its first schedule, or what its definition says.
+    pub zone: TimeZone,
     /// How many occurrences may become runs, ever, starts of the server included; then the job is done. One
     /// that waits for its place counts already, and gives it back if it never starts. Skipped and missed ones
     /// do not count, nor do runs by hand.
@@ -134,9 +138,11 @@ impl Job {
     /// A job without an end, from no source and without a text: the fields say the rest.
     pub fn new(name: JobName, timetable: Timetable, work: impl Into<Arc<Work>>) -> Job {
         let (source, text) = (String::new(), String::new());
+        let zone = timetable.zone().cloned().unwrap_or(TimeZone::UTC);
         Job {
             name,
             timetable,
+            zone,
             max_runs: None,
             work: work.into(),
             labels: BTreeMap::new(),

@@ -20,6 +20,7 @@ use std::error::Error;
 use std::fmt;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use mainspring_cron::{DstPolicy, Expression, Schedule};
 
 pub(crate) use crate::exclusion::before;
@@ -150,6 +151,11 @@ impl Timetable {
     /// Its triggers.
     pub fn triggers(&self) -> &[Trigger] {
         &self.triggers
+    }
+
+    /// The zone of its first schedule, if it has one.
+    pub fn zone(&self) -> Option<&TimeZone> {
+        self.triggers.iter().find_map(|trigger| Some(trigger.schedule()?.zone()))
     }
 
     /// What is left out.

@@ -90,7 +90,7 @@ pub(super) fn job(
         // What is missing was perhaps only mistyped.
         check_missing(name, fields, faults);
     }
-    let timetable = timetable::read(name, fields, context.zone, faults);
+    let (timetable, zone) = timetable::read(name, fields, context.zone, faults);
     let mut policies = policies::read(fields, faults);
     let group = group(fields, context.groups, faults);
     let on = group.and_then(|group| group.on.as_ref()).filter(|_| !fields.has_own("on"));
@@ -103,11 +103,7 @@ pub(super) fn job(
     let labels = labels::read(fields, faults);
     let max_runs = fields.integer("max_runs", 1..=i64::MAX.unsigned_abs(), faults);
     let body = action(name, fields, faults);
-    let body = body.map(|body| match &timetable {
-        Some(timetable) => in_zone(body, timetable),
-        None => body,
-    });
-    let action = body.map(|body| body.encode());
+    let action = body.map(|body| in_zone(body, &zone).encode());
     if let Some(Err(error)) = &action {
         faults.push(Fault::new(name.span(), error.to_string()));
     }
@@ -119,7 +115,7 @@ pub(super) fn job(
     (work.group, work.priority) = (group.map(|group| group.name.clone()), priority);
     let text = written::job_table(&name, fields, context.zone, group, on);
     let mut job = Job::new(name, timetable?, work);
-    (job.max_runs, job.labels) = (max_runs, labels);
+    (job.zone, job.max_runs, job.labels) = (zone, max_runs, labels);
     (job.source, job.text) = (context.source.to_owned(), text);
     Some((job, hook))
 }

@@ -87,6 +87,22 @@ fn policies_are_the_same_as_text_and_as_tables() {
 }
 
 #[test]
+fn a_process_has_the_zone_of_its_job_whatever_the_job_is_due_at() {
+    for trigger in
+        ["cron = '@daily'", "every = '1h'", "at_boot = true", "at_server_start = true", "after = 'y'"]
+    {
+        let text = format!(
+            "[jobs.y]\nevery = '1h'\nshell = 'true'\n[jobs.x]\nzone = 'Asia/Tokyo'\n{trigger}\nshell = 'true'\n"
+        );
+        let file = file(&text);
+        let job = &file.jobs.iter().find(|placed| placed.job.name.as_str() == "x").unwrap().job;
+        let Body::Process(body) = Body::decode(&job.work.action).unwrap() else { panic!("a process") };
+        assert_eq!(body.env, [("TZ".to_owned(), "Asia/Tokyo".to_owned())], "{trigger}");
+        assert_eq!(job.zone.iana_name(), Some("Asia/Tokyo"), "{trigger}");
+    }
+}
+
+#[test]
 fn defaults_hold_where_a_job_is_silent_and_tables_are_merged() {
     let text = "[defaults]\nzone = 'Asia/Tokyo'\nretry = 2\nenv = { A = '1', B = '2' }\nnice = 5\n\
                 [jobs.x]\ncron = '@daily'\nshell = 'true'\nretry = 7\nenv = { B = '3' }\n";

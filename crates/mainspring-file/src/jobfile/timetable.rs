@@ -50,12 +50,13 @@ pub(super) fn has_trigger(fields: &Fields<'_, '_>) -> bool {
     TRIGGERS.iter().any(|trigger| fields.has_own(trigger))
 }
 
+/// The timetable of a job, and the zone in which it is thought of.
 pub(super) fn read(
     name: &Name<'_>,
     fields: &Fields<'_, '_>,
     zone: &TimeZone,
     faults: &mut Faults<'_>,
-) -> Option<Timetable> {
+) -> (Option<Timetable>, TimeZone) {
     let before_count = faults.count();
     let options = options(name.get_ref(), fields, zone, faults);
     let mut triggers: Vec<Trigger> =
@@ -68,7 +69,7 @@ pub(super) fn read(
     let start = fields.get("start").and_then(|value| moment(value, &options.zone, faults));
     let end = fields.get("end").and_then(|value| moment(value, &options.zone, faults));
     let made = Timetable::new(triggers).and_then(|made| made.without(exclusions));
-    match made.and_then(|made| made.between(start, end)) {
+    let timetable = match made.and_then(|made| made.between(start, end)) {
         Ok(timetable) => Some(timetable),
         // With a faulty trigger there is none left, which need not be said as well; that there is none at all
         // is said elsewhere.
@@ -77,7 +78,8 @@ pub(super) fn read(
             faults.push(Fault::new(name.span(), error.to_string()));
             None
         }
-    }
+    };
+    (timetable, options.zone)
 }
 
 /// Reads what `[defaults]` may say, for its faults.

@@ -332,16 +332,7 @@ mod tests {
         let trigger = Schedule::new(Expression::parse(expression).unwrap(), TimeZone::UTC);
         let mut work = Work::new(Action::new("process", "true").unwrap());
         work.policies.misfire = misfire.parse().unwrap();
-        Job {
-            name: JobName::new("j").unwrap(),
-            timetable: Timetable::new(vec![trigger]).unwrap(),
-            max_runs: None,
-            work: Arc::new(work),
-            hooks: None,
-            labels: std::collections::BTreeMap::new(),
-            source: String::new(),
-            text: String::new(),
-        }
+        Job::new(JobName::new("j").unwrap(), Timetable::new(vec![trigger]).unwrap(), work)
     }
 
     fn at(time: &str) -> Timestamp {

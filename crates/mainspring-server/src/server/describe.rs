@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use mainspring_exec::end::signal_name;
 use mainspring_job::{
     Action, ApplyReport, Attempt, AuditRow, Cause, Failure, Hold, Job, JobName, Load, Mark, Next, Once,
-    Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats, Trigger, WorkerId,
+    Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats, WorkerId,
 };
 
 use super::served_file::ServedFile;
@@ -76,7 +76,7 @@ pub(super) fn job(known: &JobDetail, now: Timestamp) -> JobWire {
     };
     // One does not hide another.
     let words = held.iter().skip(1).fold(state.to_string(), |words, state| format!("{words}, {state}"));
-    let (work, zone, job_source) = (&job.work, zone_of(job), JobSource::of(&job.source));
+    let (work, zone, job_source) = (&job.work, &job.zone, JobSource::of(&job.source));
     let next_civil = next.map(|next| civil(next, &zone));
     // A list writes this for each job, and they are the same time for most.
     let armed_civil = match *armed {
@@ -137,12 +137,6 @@ pub(super) fn holds(holds: impl IntoIterator<Item = Hold>, job: &JobName) -> Vec
     let wire =
         |hold: Hold| HoldWire { code: hold.code().to_owned(), why: hold.to_string(), ends: hold.ends(job) };
     holds.into_iter().map(wire).collect()
-}
-
-/// The zone in which people think of a job: that of its first schedule.
-fn zone_of(job: &Job) -> TimeZone {
-    let schedules = job.timetable.triggers().iter().filter_map(Trigger::schedule);
-    schedules.map(|schedule| schedule.zone().clone()).next().unwrap_or(TimeZone::UTC)
 }
 
 /// A time as people say it, with its zone: RFC 9557.
