@@ -1,8 +1,12 @@
 //! One-shot jobs: what `show` and the API tell of each until it is over.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
 use mainspring_web::scope::Scope;
 
-use crate::program::mainspring;
+use crate::program::{EndedProgram, ended, mainspring};
 use crate::site::Site;
 use crate::test_server::{IDLE, TestServer};
 
@@ -61,4 +65,28 @@ fn what_is_asked_of_a_one_shot_job_as_of_a_job_is_told_of_cancel() {
     served.says(&["cancel", "p1"], 0, "");
     served.says(&["history", "--cause", "x"], 2, "there is no cause `x`: expected trigger, ");
     served.stop();
+}
+
+#[test]
+fn a_command_that_cannot_start_where_the_caller_is_is_refused() {
+    let served = TestServer::start("at-place", IDLE);
+    let binary = env!("CARGO_BIN_EXE_mainspring");
+    let data = served.data();
+    let place = served.file().parent().unwrap().join("place");
+    let script = "mkdir -p \"$3\" && cd \"$3\" && rmdir \"$3\" && exec \"$1\" at now --data \"$2\" -- pwd";
+    let gone = run_shell(script, &[binary.as_ref(), data.as_ref(), place.as_ref()]);
+    assert_eq!(gone.code, 2, "{}", gone.stderr);
+    assert!(gone.stderr.contains("the current directory, which is gone"), "{}", gone.stderr);
+    let odd = place.with_file_name(OsStr::from_bytes(b"odd-\xff"));
+    let script = "mkdir -p \"$3\" && cd \"$3\" && exec \"$1\" at now --data \"$2\" -- pwd";
+    let nameless = run_shell(script, &[binary.as_ref(), data.as_ref(), odd.as_ref()]);
+    assert_eq!(nameless.code, 2, "{}", nameless.stderr);
+    assert!(nameless.stderr.contains("the current directory is no UTF-8"), "{}", nameless.stderr);
+    served.says(&["list", "--pending"], 0, "there are no jobs");
+    served.stop();
+}
+
+/// What a script for a shell does with these arguments.
+fn run_shell(script: &str, args: &[&OsStr]) -> EndedProgram {
+    ended(Command::new("sh").args(["-c", script, "sh"]).args(args).output().unwrap())
 }

@@ -150,7 +150,7 @@ pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
     let work = match &args.webhook {
         Some(url) => request(url, args.body.as_deref()),
         None if args.command.is_empty() => script(args.user.clone())?,
-        None => command(&args.command, args.user.clone()),
+        None => command(&args.command, args.user.clone())?,
     };
     let submission = SubmitWire {
         due: due.to_string(),
@@ -170,14 +170,14 @@ pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
         replace: args.replace,
         work: WorkWire {
             policies: policies(&args.policies)?.to_string(),
-            ..command(&args.command, args.user.clone())
+            ..command(&args.command, args.user.clone())?
         },
     };
     ask(&args.ask, Request::Every(Box::new(definition)))
 }
 
 /// A command, started where the caller is and found as the caller finds it.
-fn command(words: &[String], user: Option<String>) -> WorkWire {
+fn command(words: &[String], user: Option<String>) -> Result<WorkWire, Error> {
     process(ProcessBody { run: words.to_vec(), user, ..ProcessBody::default() })
 }
 
@@ -199,14 +199,21 @@ fn script(user: Option<String>) -> Result<WorkWire, Error> {
         let text = "there is no command behind --, and no script on standard input";
         return Err(Error::Usage(text.to_owned()));
     }
-    Ok(process(ProcessBody { shell: Some(text), user, ..ProcessBody::default() }))
+    process(ProcessBody { shell: Some(text), user, ..ProcessBody::default() })
 }
 
 /// A process, started where the caller is and with what the caller finds programs by.
-fn process(body: ProcessBody) -> WorkWire {
-    let path = env::var("PATH").map(|path| ("PATH".to_owned(), path));
-    let process = ProcessBody { cwd: env::current_dir().ok(), env: path.into_iter().collect(), ..body };
-    WorkWire { process, ..WorkWire::default() }
+fn process(body: ProcessBody) -> Result<WorkWire, Error> {
+    let away =
+        |error| Error::Usage(format!("it is to start in the current directory, which is gone: {error}"));
+    let cwd = env::current_dir().map_err(away)?;
+    // Job files and the API are texts.
+    let nameless =
+        |what: &str| Error::Usage(format!("{what} is no UTF-8: it cannot start there as it does here"));
+    cwd.to_str().ok_or_else(|| nameless("the current directory"))?;
+    let path = env::var_os("PATH").map(|path| path.into_string().map_err(|_| nameless("PATH")));
+    let env = path.transpose()?.map(|path| ("PATH".to_owned(), path)).into_iter().collect();
+    Ok(WorkWire { process: ProcessBody { cwd: Some(cwd), env, ..body }, ..WorkWire::default() })
 }
 
 /// A request to a URL.
