@@ -195,6 +195,13 @@ impl SqliteStore {
         })
     }
 
+    /// Gives the room of the log back to the disk, if none reads what is only there. Returns whether that was
+    /// done.
+    pub(super) fn fold_in(&self) -> bool {
+        let folded = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        folded.is_ok_and(|is_busy: bool| !is_busy)
+    }
+
     /// The owner is empty where one has left in good order.
     fn acquire_lease(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
@@ -307,7 +314,12 @@ impl Store for SqliteStore {
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         self.usable()?;
         self.check_files()?;
-        let result = self.commit_batch(lease, batch).map(Commit::new);
+        let result = match self.commit_batch(lease, batch) {
+            // The room may be the log's, which another program kept from being folded in by reading.
+            Err(StoreError::Full(_)) if self.fold_in() => self.commit_batch(lease, batch),
+            other => other,
+        };
+        let result = result.map(Commit::new);
         let result = self.weighed(result);
         self.judged(result)
     }

@@ -376,3 +376,18 @@ fn a_run_of_every_kind_is_read_back() {
     assert_eq!(store.commit(lease, &batch).unwrap().answers, [Answer::New]);
     assert_eq!(store.run(&run.key).unwrap(), Some(run));
 }
+
+#[test]
+fn the_log_gives_its_room_back_as_soon_as_none_reads_what_is_in_it() {
+    let folder = Folder::new();
+    let (mut store, lease) = folder.store();
+    let log = folder.file().with_extension("db-wal");
+    let length = || fs::metadata(&log).unwrap().len();
+    let other = Connection::open(folder.file()).unwrap();
+    other.execute_batch("BEGIN; SELECT * FROM head").unwrap();
+    store.commit(lease, &Batch::new(1, vec![Operation::PauseAll(None)])).unwrap();
+    assert!(!store.fold_in() && 0 < length(), "another program reads what came before");
+    other.execute_batch("COMMIT").unwrap();
+    assert!(store.fold_in());
+    assert_eq!(length(), 0);
+}
