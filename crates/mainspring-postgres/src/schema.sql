@@ -686,6 +686,8 @@ DECLARE
     ops mainspring.operation[];
     before int8 := 0;
 BEGIN
+    -- Whatever somebody has set since the store was opened: what is acknowledged must not be forgotten.
+    PERFORM set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off';
     SELECT * INTO held FROM mainspring.planner AS p
         WHERE p.epoch = p_epoch AND p.token = p_token::uuid AND p.batch IN (p_batch - 1, p_batch) FOR NO KEY UPDATE;
     IF NOT FOUND THEN
