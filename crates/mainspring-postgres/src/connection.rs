@@ -91,6 +91,8 @@ pub(super) struct Connection {
     /// Something came there, or a session began that knows nothing of before.
     has_news: Arc<AtomicBool>,
     client: Option<Client>,
+    /// Whether the last call failed over a session that had answered before, and not for want of time.
+    was_stale: bool,
     /// How long a call may take.
     patience: Duration,
     runtime: CallRuntime,
@@ -117,6 +119,7 @@ impl Connection {
             notifier: WaitNotifier::default(),
             has_news: Arc::new(AtomicBool::new(true)),
             client: None,
+            was_stale: false,
             patience: CALL_TIMEOUT,
             runtime: CallRuntime::new().map_err(|error| StoreError::Io(error.into()))?,
         })
@@ -130,6 +133,11 @@ impl Connection {
     /// Whether the session is there that the last call had: a transaction of several calls is lost with it.
     pub(super) fn is_open(&self) -> bool {
         self.client.as_ref().is_some_and(|client| !client.is_closed())
+    }
+
+    /// Whether the last call met a session that had ended since the call before: a new one may answer.
+    pub(super) fn was_stale(&self) -> bool {
+        self.was_stale
     }
 
     /// A connection that listens.
@@ -200,7 +208,9 @@ impl Connection {
     /// # Errors
     /// See [`fault`](super::fault); `Unknown` if it may have been done.
     pub(super) fn call(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
-        if self.client.as_ref().is_none_or(Client::is_closed) {
+        let is_new = self.client.as_ref().is_none_or(Client::is_closed);
+        self.was_stale = false;
+        if is_new {
             // Whatever a new session is refused for: while the owner has its lease, that may pass.
             if let Err(error) = self.connect() {
                 let why = error.map_or_else(|| LOST.to_owned(), |error| words(&error));
@@ -214,6 +224,7 @@ impl Connection {
             Some(Err(error)) => {
                 if ends_session(&error) {
                     self.client = None;
+                    self.was_stale = !is_new;
                 }
                 Err(mapped(what, &error, CallProgress::Sent))
             }

@@ -28,8 +28,13 @@ pub(super) fn rows_of<T>(
     values: &[Value],
     read: fn(&dyn Columns) -> ReadResult<T>,
 ) -> ReadResult<Vec<T>> {
+    let found = match connection.call(what, sql, values) {
+        // The session had ended since the last question, as after a restart of the database.
+        Err(StoreError::Unknown) if connection.was_stale() => connection.call(what, sql, values),
+        other => other,
+    };
     // A question whose answer was lost was not answered, and nothing else.
-    let found = connection.call(what, sql, values).map_err(|error| match error {
+    let found = found.map_err(|error| match error {
         StoreError::Unknown => StoreError::Busy(LOST.to_owned()),
         other => other,
     });
