@@ -31,10 +31,18 @@ use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::AttemptKey;
 use mainspring_server::server::progress_table::ProgressTable;
 
+use super::worker::WORKER_LEASE;
+
 /// How often it is looked, whatever is told. A worker tells that it comes, changes and leaves, and how many
 /// may wait there changes as runs end; that one is silent shows when its lease has run out, which is looked
 /// for then.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// A worker that has been silent for so long is given nothing more until it renews: it has missed two renewals,
+/// and is cut off or dead.
+const QUIET: Duration = Duration::from_secs(6);
+
+const _: () = assert!(2 * WORKER_LEASE.as_secs() / 6 < QUIET.as_secs(), "it renews each sixth of its lease");
 
 /// The same behind a pooler, which passes on nothing.
 const POOLED_LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -231,7 +239,11 @@ impl PlannerLink {
         }
         self.notifier.notify();
         // One that could not be declared lost just now is tried again.
-        let lapse = present.iter().map(|member| member.lapses_in.max(LIST_INTERVAL)).min();
+        let lapse = present.iter().map(|member| match QUIET.saturating_sub(member.silent) {
+            Duration::ZERO => member.lapses_in.max(LIST_INTERVAL),
+            until_quiet => until_quiet.max(LIST_INTERVAL),
+        });
+        let lapse = lapse.min();
         let look = if self.members.is_pooled() { POOLED_LOOK_INTERVAL } else { LOOK_INTERVAL };
         let drop = if 0 < self.drops_left { DROP_INTERVAL } else { look };
         Ok(lapse.unwrap_or(look).min(look).min(drop))
@@ -239,7 +251,11 @@ impl PlannerLink {
 
     /// A worker is there: what of it the planner does not know is a fact.
     fn welcome(&mut self, member: &PresentMember) {
-        let (id, now) = (member.worker.id, (member.worker.clone(), member.is_leaving));
+        let mut worker = member.worker.clone();
+        if QUIET <= member.silent {
+            (worker.capacity, worker.ahead) = (0, 0);
+        }
+        let (id, now) = (worker.id, (worker, member.is_leaving));
         self.read_up_to.entry(id).or_default();
         let before = self.known.insert(id, now.clone());
         let lost = self.lost.iter().find(|(_, server)| **server == member.server).map(|(former, _)| *former);
