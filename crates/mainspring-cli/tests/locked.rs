@@ -3,14 +3,15 @@
 //! The lock is a real one of SQLite's, held by a connection of the test's. What is judged is what happens
 //! while it is held.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::Stdio;
 
 use nix::sys::signal::Signal;
 use rusqlite::Connection;
 
-use crate::program::mainspring;
+use crate::program::{Running, mainspring};
 use crate::test_server::TestServer;
 
 /// Jobs that run until they are killed, and one that runs by hand.
@@ -112,4 +113,52 @@ fn a_server_whose_store_is_locked_ends_when_it_is_asked_to() {
     served.running.signal(Signal::SIGTERM);
     served.running.end();
     let _ = std::fs::remove_dir_all(&served.folder);
+}
+
+#[test]
+fn a_server_and_a_standby_wait_at_their_start_until_the_store_is_free() {
+    let served = TestServer::start("locked-start", JOBS);
+    let data = served.data();
+    let file = served.file().to_string_lossy().into_owned();
+    served.stop_and_keep();
+    for options in [&[][..], &["--standby"]] {
+        let lock = lock(&data);
+        let args = [&["serve", "--data", &data, &file][..], options].concat();
+        let mut running = Running::any(&args);
+        running.wait_for_error("another program has locked it: waiting for the store in");
+        drop(lock);
+        running.wait_for(&["4 jobs"]);
+        let (status, _, errors) = running.stop();
+        assert_eq!(status.code(), Some(0), "{options:?}: {errors}");
+    }
+}
+
+#[test]
+fn a_command_whose_reader_takes_its_time_keeps_no_server_out() {
+    let jobs: String = (0..400)
+        .map(|index| {
+            format!(
+                "[jobs.far-{index:03}]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\n\
+        run = ['echo', '{}']\n",
+                "x".repeat(200)
+            )
+        })
+        .collect();
+    let served = TestServer::start("locked-reader", &jobs);
+    let data = served.data();
+    let file = served.file().to_string_lossy().into_owned();
+    served.stop_and_keep();
+    for looks in [&["export"][..], &["list"]] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mainspring"));
+        command.args(looks).args(["--data", &data]).env("COLUMNS", "500");
+        let mut looking = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        // It has begun to print, and is stopped by a full pipe.
+        let mut first = [0];
+        looking.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        let mut running = Running::any(&["serve", "--data", &data, &file]);
+        running.wait_for(&["400 jobs"]);
+        assert!(looking.try_wait().unwrap().is_none(), "{looks:?}: more than a pipe holds was printed");
+        assert_eq!(running.stop().0.code(), Some(0));
+        assert!(looking.wait_with_output().unwrap().status.success());
+    }
 }

@@ -45,7 +45,7 @@ impl JobFolder {
     pub(crate) fn take(path: &Path) -> Result<JobFolder, Error> {
         let data = DataDirectory::find(Some(path));
         data.make().map_err(Error::open)?;
-        let directory = take(&data).map_err(|error| Error::open(ServerError::Directory(error)))?;
+        let directory = take(&data, |_| ()).map_err(|error| Error::open(ServerError::Directory(error)))?;
         Ok(JobFolder { data, directory: Arc::new(directory), outbox: None })
     }
 

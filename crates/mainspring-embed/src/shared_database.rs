@@ -176,7 +176,7 @@ fn make_folder(given: Option<PathBuf>) -> Result<Folder, Error> {
     let folder = given.map_or_else(drawn, Ok).map_err(setup("a temporary folder"))?;
     let data = DataDirectory::find(Some(&folder));
     data.make().map_err(Error::open)?;
-    let directory = take(&data).map_err(|error| Error::open(ServerError::Directory(error)))?;
+    let directory = take(&data, |_| ()).map_err(|error| Error::open(ServerError::Directory(error)))?;
     Ok(Folder { data, is_temporary, _directory: directory })
 }
 

@@ -17,6 +17,11 @@ pub fn say(text: &str) {
     let _ = io::stderr().write_all(plain::text(text).as_bytes());
 }
 
+/// Says something of the program itself, on a line.
+pub fn note(text: &str) {
+    say(&format!("{PROGRAM}: {text}\n"));
+}
+
 /// Shows an error and its causes on one line.
 pub fn complain(error: &dyn Error) {
     say(&format!("{PROGRAM}: {}\n", plain::line(&with_causes(error))));

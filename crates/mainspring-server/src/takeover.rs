@@ -43,17 +43,21 @@ pub fn shared_owner() -> (Owner, String) {
     (Owner::new(format!("{} on {host}", alone.name)).with_machine_start(alone.machine_start), machine)
 }
 
-/// Takes the data directory, with patience: see the two constants.
+/// Takes the data directory, with patience: see the two constants. A wait for a command that looks is noted.
 ///
 /// # Errors
 ///
 /// When another has it, or it cannot be used.
-pub fn take(data: &DataDirectory) -> Result<Directory, DirectoryError> {
+pub fn take(data: &DataDirectory, note: fn(&str)) -> Result<Directory, DirectoryError> {
     let mut waited = Duration::ZERO;
     loop {
         let opened = Directory::open(data.directory());
         let Err(DirectoryError::Taken { holder, .. }) = &opened else { return opened };
         let patience = if holder.is_some() { SERVER_PATIENCE } else { COMMANDS_PATIENCE };
+        if waited == SERVER_PATIENCE && holder.is_none() {
+            let data = data.directory().display();
+            note(&format!("a command that looks uses the data directory {data}: waiting for its end"));
+        }
         if patience <= waited || wait_for(&[], &[], Some(TRY_INTERVAL)).is_err() {
             return opened;
         }
@@ -71,11 +75,12 @@ mod tests {
     fn a_server_waits_longer_for_commands_that_look_than_for_another_server() {
         let folder = std::env::temp_dir().join(format!("mainspring-takeover-{}", std::process::id()));
         let data = DataDirectory::find(Some(&folder));
-        let served = take(&data).unwrap();
-        assert!(matches!(take(&data), Err(DirectoryError::Taken { .. })));
+        let served = take(&data, |_| ()).unwrap();
+        assert!(matches!(take(&data, |_| ()), Err(DirectoryError::Taken { .. })));
         drop(served);
         let looking = Directory::look(&folder).unwrap();
-        let waiting = thread::Builder::new().name("server".to_owned()).spawn(move || take(&data)).unwrap();
+        let waiting =
+            thread::Builder::new().name("server".to_owned()).spawn(move || take(&data, |_| ())).unwrap();
         wait_for(&[], &[], Some(SERVER_PATIENCE + SERVER_PATIENCE / 2)).unwrap();
         assert!(!waiting.is_finished(), "it has not given up, and a command still looks");
         drop(looking);

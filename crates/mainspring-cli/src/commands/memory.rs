@@ -25,6 +25,7 @@ use mainspring_host::folder::Folder;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::message::note;
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use mainspring_server::server::{Server, Stores};
 use mainspring_server::takeover::{owner, take};
@@ -43,7 +44,7 @@ pub(super) fn run(program: &mut ServerProgram) -> Result<Exit, Error> {
 
 fn run_in(data: DataDirectory, program: &mut ServerProgram) -> Result<Exit, Error> {
     data.make()?;
-    let directory = take(&data).map_err(Error::Directory)?;
+    let directory = take(&data, note).map_err(Error::Directory)?;
     if data.store().exists() {
         let text = format!("{} holds a store, which --memory would not use", data.directory().display());
         return Err(Error::Refused(ErrorWire::new(ErrorKind::Conflict, text)));

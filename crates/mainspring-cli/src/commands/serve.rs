@@ -25,7 +25,7 @@ use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::message::{PROGRAM, note, say};
 use mainspring_server::server::{Host, Server, Serving, Stores, standby};
 use mainspring_server::takeover::take;
 
@@ -109,7 +109,7 @@ fn serve_folder(data: &DataDirectory, program: &mut ServerProgram) -> Result<Exi
             Some((directory, signals)) => (Arc::new(directory), Some(signals)),
             None => return Ok(Exit::Ok),
         },
-        false => (Arc::new(take(data).map_err(Error::Directory)?), None),
+        false => (Arc::new(take(data, note).map_err(Error::Directory)?), None),
     };
     // A standby has no address yet: the server before has it.
     let execution = program.commands()?;

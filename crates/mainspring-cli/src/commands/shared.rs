@@ -28,7 +28,7 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::Log;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::message::{PROGRAM, note, say};
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::calls;
 use mainspring_server::server::{Host, Server, Serving, Stopping, standard_output, standby};
@@ -91,7 +91,7 @@ pub(super) fn serve(
     program: &mut ServerProgram,
 ) -> Result<Exit, Error> {
     let execution = if program.args.no_work { None } else { Some(program.commands()?) };
-    let directory = take(data).map_err(Error::Directory)?;
+    let directory = take(data, note).map_err(Error::Directory)?;
     let mut candidate = Candidate::open(location, data.shown(), data)?;
     if program.args.no_plan {
         candidate.never_plans();

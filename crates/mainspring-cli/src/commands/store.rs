@@ -14,6 +14,7 @@ use mainspring_rows::copy::{self, Source, Target};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::message::note;
 use mainspring_server::takeover::take;
 use mainspring_store::SqliteStore;
 
@@ -77,7 +78,7 @@ fn copy_all(args: &StoreCopyArgs) -> Result<Exit, Error> {
             let source = database(from)?;
             let data = DataDirectory::find(Some(to));
             data.make()?;
-            let directory = Arc::new(take(&data).map_err(Error::Directory)?);
+            let directory = Arc::new(take(&data, note).map_err(Error::Directory)?);
             let target = SqliteStore::open(&directory).map_err(Error::Store)?;
             (Box::new(source), Box::new(target))
         }

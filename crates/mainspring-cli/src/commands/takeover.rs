@@ -1,6 +1,7 @@
-//! Opening the store of a data directory, however long the disk has no room for it.
+//! Opening the store of a data directory, however long the disk has no room for it or another program has it
+//! locked.
 //!
-//! Cost: see [`folder_store`](mainspring_server::folder_store); a wait where the disk has no room.
+//! Cost: see [`folder_store`](mainspring_server::folder_store); a wait where it cannot be opened yet.
 //!
 //! Does not serve: see [`serve`](super::serve).
 
@@ -17,11 +18,11 @@ use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::waiting::wait_for;
 use mainspring_store::SqliteStore;
 
-/// How often a store is tried again that the disk has no room for.
-const ROOM_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a store is tried again that cannot be opened yet.
+const TRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Opens the store and takes it over. On a full disk it is tried again until there is room: a scheduler that
-/// has ended is no help to anybody who then frees some.
+/// Opens the store and takes it over. On a full disk it is tried again until there is room, and a locked store
+/// until it is free: a scheduler that has ended is no help to anybody who then frees it.
 pub(super) fn owned_store(
     directory: &Arc<Directory>,
     data: &DataDirectory,
@@ -29,13 +30,18 @@ pub(super) fn owned_store(
     let mut is_said = false;
     loop {
         match open_store(directory, data) {
-            Err(error @ StoreError::Full(_)) => {
+            Err(error @ (StoreError::Full(_) | StoreError::Busy(_))) => {
                 if !is_said {
                     let data = data.directory().display();
-                    say(&format!("{PROGRAM}: {error}: waiting for room on the disk of {data}\n"));
+                    let what = if matches!(error, StoreError::Full(_)) {
+                        "room on the disk of"
+                    } else {
+                        "the store in"
+                    };
+                    say(&format!("{PROGRAM}: {error}: waiting for {what} {data}\n"));
                 }
                 is_said = true;
-                wait_for(&[], &[], Some(ROOM_INTERVAL))
+                wait_for(&[], &[], Some(TRY_INTERVAL))
                     .map_err(|source| Error::Setup { what: "polling", source })?;
             }
             other => return other.map_err(Error::Store),

@@ -4,6 +4,7 @@
 //!
 //! Does not change anything.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::answers::{QuerySource, jobs_text, show};
@@ -36,6 +37,8 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
     let found = if args.label.is_empty() { first_rows(count, page)? } else { None };
     let (mut pending, next) = found.unwrap_or_default();
     let has_more_pending = next.is_some();
+    // A reader of what is printed that takes its time keeps no server out.
+    drop(client);
     pending.iter_mut().for_each(|once| once.definition.clear());
     if args.ask.json {
         print_json(&ListDocument { jobs: ListedJobs { jobs, after: None, pending, has_more_pending } })?;
@@ -123,6 +126,7 @@ pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
         })
     };
     let Some((runs, cursor)) = first_rows(args.count as usize, page)? else { return Ok(Exit::Failed) };
+    drop(client);
     show(&args.ask, &Response::Runs { runs, cursor })
 }
 
@@ -142,28 +146,37 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
         })
     };
     let Some((rows, before)) = first_rows(args.count as usize, page)? else { return Ok(Exit::Failed) };
+    drop(client);
     show(&args.ask, &Response::Audit { rows, before })
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {
     let mut client = QuerySource::open(&args.server.address())?;
-    if args.history { export_history(&mut client) } else { export_jobs(&mut client) }
+    if args.history {
+        return export_history(&mut client);
+    }
+    let file = job_file(&mut client)?;
+    drop(client);
+    file.map_or(Ok(Exit::Failed), |file| print_faithfully(&file).map(|()| Exit::Ok))
 }
 
-fn export_jobs(client: &mut QuerySource) -> Result<Exit, Error> {
-    let mut groups = Vec::new();
+/// All jobs as a job file, and what waits once as comments.
+fn job_file(client: &mut QuerySource) -> Result<Option<String>, Error> {
+    let (mut file, mut groups) = (String::new(), BTreeMap::new());
     let mut next = None;
     loop {
         let Response::Export { texts, after } = client.ask(Request::Export { after: next })? else {
-            return Ok(Exit::Failed);
+            return Ok(None);
         };
         for text in texts {
-            // Each table comes with that of its group, which stands in the file once.
+            // Each table comes with that of its group, which stands in the file once: the one in force.
             let (job, group) = text.split_once("\n[groups.").unwrap_or((&text, ""));
-            print_faithfully(&format!("{}\n\n", job.trim_end()))?;
-            let group = format!("[groups.{}", group.trim_end());
-            if group != "[groups." && !groups.contains(&group) {
-                groups.push(group);
+            file += &format!("{}\n\n", job.trim_end());
+            if let Some((name, keys)) = group.trim_end().split_once('\n') {
+                let kept = groups.entry(name.to_owned()).or_insert_with(|| keys.to_owned());
+                if limit_of(keys) < limit_of(kept) {
+                    keys.clone_into(kept);
+                }
             }
         }
         next = after;
@@ -171,23 +184,26 @@ fn export_jobs(client: &mut QuerySource) -> Result<Exit, Error> {
             break;
         }
     }
-    groups.iter().try_for_each(|group| print_faithfully(&format!("{group}\n\n")))?;
+    groups.iter().for_each(|(name, keys)| file += &format!("[groups.{name}\n{keys}\n\n"));
     let mut next = None;
     loop {
         let request = Request::Pending { after: next, limit: MAX_ROWS };
-        let Response::Pending { pending, after } = client.ask(request)? else { return Ok(Exit::Failed) };
+        let Response::Pending { pending, after } = client.ask(request)? else { return Ok(None) };
         for once in pending {
             let key = once.key.map_or_else(String::new, |key| format!(", key {}", plain::line(&key)));
-            print_faithfully(&format!(
-                "# waits once, submitted {}{key}\n{}\n",
-                once.submitted, once.definition
-            ))?;
+            file += &format!("# waits once, submitted {}{key}\n{}\n", once.submitted, once.definition);
         }
         next = after;
         if next.is_none() {
-            return Ok(Exit::Ok);
+            return Ok(Some(file));
         }
     }
+}
+
+/// The limit of a group, as its table says: of several the smallest is in force.
+fn limit_of(keys: &str) -> u32 {
+    let limit = keys.lines().find_map(|line| line.strip_prefix("limit = ")?.parse().ok());
+    limit.unwrap_or(u32::MAX)
 }
 
 fn export_history(client: &mut QuerySource) -> Result<Exit, Error> {
