@@ -473,6 +473,17 @@ async function signIn(proof) {
   }
 }
 
+/** Signs in with the code in the address, if there is one. */
+async function takeCode() {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code === undefined) return false;
+  // The code has done its work, and an address is easily copied.
+  history.replaceState(null, "", location.search || "?page=now");
+  // The stream of events is for those who are signed in.
+  await signIn({ code });
+  return true;
+}
+
 function signedOut() {
   if (isSignedOut) return;
   isSignedOut = true;
@@ -528,14 +539,8 @@ listen({
     say(`Times in ${ZONES[next]}.`);
   }
 });
-const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
-if (code === undefined) show(true, query.has("at"));
-else {
-  // The code has done its work, and an address is easily copied.
-  history.replaceState(null, "", location.search || "?page=now");
-  // The stream of events is for those who are signed in.
-  await signIn({ code });
-}
+if (!(await takeCode())) show(true, query.has("at"));
+addEventListener("hashchange", takeCode);
 live = follow(changed, (state) => {
   stream = state;
   if (!isSignedOut && (connect(state) || state === "deaf")) update(true);

@@ -91,6 +91,19 @@ test("a code in the fragment signs in, once, and leaves the address", { skip }, 
   })
 );
 
+test("a code signs in in a tab that shows the sign-in page already", { skip }, () =>
+  stage({ scope: null }, async ({ url, context }) => {
+    const page = await context.newPage();
+    await page.goto(url);
+    await page.waitForSelector("h1:has-text('Sign in')");
+    await page.goto(`${url}#code=nonsense`);
+    await page.waitForSelector("[role=alert]:has-text('That code is used or too old')");
+    await page.goto(`${url}#code=code-1`);
+    await page.waitForSelector(".summary");
+    assert.equal(new URL(page.url()).hash, "");
+  })
+);
+
 test("a server at another port of the host is sent no cookie", { skip }, () =>
   stage({ scope: null }, async ({ url, context, open }) => {
     /** @type {(string | undefined)[]} */
