@@ -90,14 +90,16 @@ export const jobPage = {
         "div.columns.three",
         section(
           "Next",
-          job.pause === null ? moments(next.items, startsIn) : nothing("Nothing, while it is paused."),
+          job.pause === null
+            ? moments(next.items, startsIn, without(job))
+            : nothing("Nothing, while it is paused."),
           next.is_cut && h("p", "More were not found.")
         ),
         section(["Takes", distribution(stats.duration)], dots(stats.points, "duration_ms", "length")),
         section(["Starts late", distribution(stats.lateness)], dots(stats.points, "lateness_ms", "lateness"))
       ),
       section(
-        [a("Runs", "runs", { job: job.name }), count(job.runs)],
+        [a("Runs", "runs", { job: job.name }), count(runs.total)],
         table(context, {
           caption: `Runs of ${job.name}`,
           rows: runs.items,
@@ -166,10 +168,15 @@ const distribution = ({ median_ms, p95_ms }) =>
   p95_ms !== null &&
   h("span.count", `median ${length(median_ms)}, p95 ${length(p95_ms)}`);
 
+/** Why a job has no next time: it may follow another, or start with the server or the machine.
+ * @param {JobDetail} job */
+const without = ({ state_code }) =>
+  state_code === "done" ? "It is not due again." : "It has no time of its own: see Rules.";
+
 /** Times, with what a change of the clock does to them, and beside the first how far it is.
- * @param {Moment[]} items @param {typeof ago} [distance] */
-export function moments(items, distance = ago) {
-  if (items.length === 0) return nothing("It is not due again.");
+ * @param {Moment[]} items @param {typeof ago} [distance] @param {string} [none] */
+export function moments(items, distance = ago, none = "There is none.") {
+  if (items.length === 0) return nothing(none);
   return h(
     "ol.moments",
     items.map(({ at, civil, remark }, index) =>

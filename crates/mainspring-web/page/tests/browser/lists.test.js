@@ -145,3 +145,23 @@ test("a job that runs once has no link to a page of a job, which is nowhere", { 
     );
   })
 );
+
+test(
+  "a job's runs are counted as they are listed, and one without times is not said to be done",
+  { skip },
+  () =>
+    stage({}, async ({ mock, open }) => {
+      const model = mock.house.jobs.get("warm-cache");
+      assert.ok(model);
+      model.runs.splice(3);
+      const page = await open();
+      await page.route("**/jobs/warm-cache/next?*", (route) =>
+        route.fulfill({ json: { items: [], is_cut: false } })
+      );
+      await page.goto(page.url().replace(/\?.*/, "?page=job&job=warm-cache"));
+      await settled(page);
+      assert.equal(await page.locator("h2:has(a:text-is('Runs'))").innerText(), "Runs3");
+      const next = page.locator("section:has(> h2:text-is('Next'))");
+      assert.match(await next.innerText(), /It has no time of its own: see Rules\./);
+    })
+);
