@@ -4,7 +4,7 @@
 
 /** @import {RunDetail} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
-import { get, may } from "./api.js";
+import { Refused, get, may } from "./api.js";
 import { timeline } from "./charts.js";
 import { h } from "./dom.js";
 import { length, number, plural, runPath, serverOf, word } from "./format.js";
@@ -31,7 +31,11 @@ export const runPage = {
   title: "Run",
   events: ["run.changed"],
   concerns: ({ run }, query) => run === query.get("run"),
-  load: (query, signal) => get(runPath(query.get("run") ?? ""), {}, signal),
+  async load(query, signal) {
+    const run = query.get("run") ?? "";
+    if (!run.includes("@")) throw new Refused(404, null, `There is no run ${run}.`);
+    return get(runPath(run), {}, signal);
+  },
   view: (run, context) =>
     h(
       "article",

@@ -44,6 +44,7 @@ test("hostile addresses show words", { skip }, () =>
     ]) {
       await page.goto(page.url().replace(/\?.*/, query));
       await page.waitForSelector("h1:has-text('Not here'), h1:has-text('This did not work')");
+      if (query.endsWith("nonsense")) await page.waitForSelector("p:text-is('There is no run nonsense.')");
     }
   })
 );
