@@ -115,9 +115,11 @@ impl RetryAfter {
     /// The header's text. `None` if it is neither a number nor a date of HTTP.
     pub fn parse(text: &str) -> Option<RetryAfter> {
         let text = text.trim();
-        let seconds = || text.parse().map(RetryAfter::Seconds).ok();
-        let date = || jiff::fmt::rfc2822::parse(text).map(|date| RetryAfter::At(date.timestamp())).ok();
-        seconds().or_else(date)
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            // A number that is too long for the type is beyond the limit as well.
+            return Some(RetryAfter::Seconds(text.parse().unwrap_or(u32::MAX)));
+        }
+        jiff::fmt::rfc2822::parse(text).map(|date| RetryAfter::At(date.timestamp())).ok()
     }
 
     /// The time that is meant in an answer that came at `now`, at most [`MAX_RETRY_AFTER`] later.

@@ -171,6 +171,7 @@ fn what_retry_after_says_is_taken_from_an_answer() {
         ("Sat, 21 Nov 2026 12:00:09 GMT", Some("2026-11-21T12:00:09Z")),
         // No longer than a day.
         ("1000000", Some("2026-11-22T12:00:00Z")),
+        ("9999999999999", Some("2026-11-22T12:00:00Z")),
         ("soon", None),
         ("-1", None),
     ];
