@@ -269,3 +269,40 @@ fn the_tag_of_a_job_covers_its_pause_and_a_job_is_made_only_where_there_is_none(
     assert_eq!(site.send("GET", "/api/v1/files", &packed, "").status, 304, "a proxy has packed it");
     site.stop();
 }
+
+#[test]
+fn a_page_of_jobs_begins_behind_one_that_is_gone_or_matches_no_more() {
+    let site = Site::start("api-pages", IDLE, &["--define-over-http"]);
+    let token = site.token("ada", Scope::Define);
+    let bearer = format!("Bearer {token}");
+    let define = |name: &str| {
+        let job = json!({ "at": format!("2100-01-0{}T00:00:00Z", &name[2..]), "run": ["true"] });
+        assert_eq!(
+            site.post("/api/v1/jobs", &token, &json!({ "name": name, "job": job }).to_string()).status,
+            201
+        );
+    };
+    let remove =
+        |name: &str| site.send("DELETE", &format!("/api/v1/jobs/{name}"), &[("Authorization", &bearer)], "");
+    let act = |name: &str, what: &str| site.post(&format!("/api/v1/jobs/{name}/{what}"), &token, "{}");
+    let page = |query: &str| {
+        let page = site.get(&format!("/api/v1/jobs?q=zp&{query}"), &token).json();
+        let items = page["items"].as_array().unwrap().iter();
+        let names: Vec<String> = items.map(|job| job["name"].as_str().unwrap().to_owned()).collect();
+        (names, page["next"].as_str().unwrap_or_default().replace('|', "%7C"))
+    };
+    (1..=9).for_each(|number| define(&format!("zp{number}")));
+    for order in ["name", "-name", "next", "-next", "state", "-last", "median", "-p95"] {
+        let all = page(&format!("sort={order}")).0;
+        let (first, next) = page(&format!("sort={order}&limit=3"));
+        assert_eq!((all.len(), &first[..]), (9, &all[..3]), "{order}");
+        assert_eq!(remove(&first[2]).status, 204);
+        assert_eq!(page(&format!("sort={order}&limit=3&after={next}")).0, all[3..6], "{order}");
+        define(&first[2]);
+    }
+    let (all, (first, next)) = (page("state=active").0, page("state=active&limit=3"));
+    assert_eq!(act(&first[2], "pause").status, 200);
+    assert_eq!(page(&format!("state=active&limit=3&after={next}")).0, all[3..6]);
+    assert_eq!(site.get("/api/v1/jobs?sort=next&after=zp3", &token).status, 400, "it is of another order");
+    site.stop();
+}

@@ -10,6 +10,7 @@ pub mod events;
 pub mod explain;
 mod file_reports;
 pub mod files;
+mod job_order;
 pub mod jobs;
 pub mod log;
 pub mod meta;

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::define::job_answer;
+use super::job_order::JobOrder;
 use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
 use crate::catalogue::{CachedJob, Distribution, RECENT_RUNS, Recent, between_ms};
@@ -24,10 +25,6 @@ use crate::view::{Job, Moment, civil, is_open, state_code, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
-
-/// How many jobs are ordered by how long they take: the runs of each are looked at. The others follow by
-/// name.
-const MAX_SORTED: usize = 1_000;
 
 const _: () = assert!(RECENT_RUNS <= protocol::MAX_ROWS, "one question of the loop has the runs of a job");
 
@@ -105,68 +102,22 @@ pub async fn list(call: Call) -> Reply {
     let params = &call.params;
     let limit = params.number("limit", 100, MAX_ROWS)?;
     let app = &call.app;
-    let mut found = chosen(app, params).await?;
-    let unsorted = sort(app, &mut found, params.get("sort").unwrap_or("name")).await?;
-    let total = found.len();
-    let start = params.get("after").and_then(|after| found.iter().position(|known| known.wire.name == after));
-    let start = start.map_or(0, |index| index + 1);
-    let page = &found[start..found.len().min(start + limit)];
-    let next = page.last().filter(|_| start + limit < total).map(|known| known.wire.name.clone());
+    let order = JobOrder::of(params.get("sort").unwrap_or("name"))?;
+    let rows = order.sort(app, chosen(app, params).await?).await?;
+    let (total, unsorted) = (rows.len(), rows.iter().filter(|row| row.is_unsorted).count());
+    let start = params.get("after").map_or(Ok(0), |after| order.start(&rows, after))?;
+    let page = &rows[start..total.min(start + limit)];
+    let next = page.last().filter(|_| start + limit < total).map(|row| order.cursor(row));
     let mut recents = Vec::with_capacity(page.len());
-    for known in page {
-        recents.push(app.catalogue.recent(known).await?);
+    for row in page {
+        recents.push(app.catalogue.recent(&row.known).await?);
     }
     let mut items = Vec::with_capacity(page.len());
-    for (index, (known, recent)) in page.iter().zip(&recents).enumerate() {
+    for (index, (row, recent)) in page.iter().zip(&recents).enumerate() {
         after_row(index).await;
-        items.push(Job::new(app, known, recent, call.now.wall));
+        items.push(Job::new(app, &row.known, recent, call.now.wall));
     }
     ok(&JobList { items, next, total: Some(total), unsorted })
-}
-
-/// Returns how many there are behind that are in no order.
-async fn sort(app: &App, found: &mut [Arc<CachedJob>], sort: &str) -> Result<usize, Problem> {
-    let (is_down, by) = sort.strip_prefix('-').map_or((false, sort), |by| (true, by));
-    let most = if matches!(by, "median" | "p95") { MAX_SORTED } else { usize::MAX };
-    let (found, rest) = found.split_at_mut(found.len().min(most));
-    let unsorted = rest.len();
-    let mut lengths = BTreeMap::new();
-    match by {
-        // As they are.
-        "name" if !is_down => return Ok(0),
-        "name" | "state" | "next" | "last" => {}
-        "median" | "p95" => {
-            for known in &*found {
-                let recent = app.catalogue.recent(known).await?;
-                lengths.insert(
-                    known.wire.name.clone(),
-                    if by == "median" { recent.duration.median_ms } else { recent.duration.p95_ms },
-                );
-            }
-        }
-        _ => {
-            let text =
-                "`sort` is name, state, next, last, median or p95, with - before it the other way round";
-            return Err(Problem::new(Code::USAGE, text));
-        }
-    }
-    let never = || "~".to_owned();
-    // As a number: of `:00Z` and `:00.5Z` the text of the later time is the smaller one.
-    let in_order = |at: Timestamp| format!("{:030}", at.as_nanosecond());
-    found.sort_by_cached_key(|known| {
-        let wire = &known.wire;
-        match by {
-            "state" => format!("{} {}", u8::from(wire.failures == 0), state_code(wire.state_code)),
-            "next" => wire.next.map_or_else(never, in_order),
-            "last" => wire.last.as_ref().and_then(|run| run.ended).map_or_else(String::new, in_order),
-            "median" | "p95" => format!("{:020}", lengths.get(&wire.name).copied().flatten().unwrap_or(0)),
-            _ => wire.name.clone(),
-        }
-    });
-    if is_down {
-        found.reverse();
-    }
-    Ok(unsorted)
 }
 
 async fn known(call: &Call) -> Result<(Arc<CachedJob>, Arc<Recent>), Problem> {
