@@ -355,6 +355,7 @@ fn strange_requests_are_refused_and_the_next_is_answered() {
     }
     assert_eq!(site.get("/api/v1/jobs?colour=red", &token).status, 400);
     assert_eq!(site.get("/api/v1/jobs?limit=0", &token).status, 400);
+    assert_eq!(site.get("/api/v1/jobs?state=active,nope", &token).status, 400);
     assert_eq!(site.get("/api/v1/jobs?limit=1&limit=2", &token).status, 400);
     assert_eq!(site.send("PUT", "/api/v1/status", &[], "").status, 405);
     assert_eq!(site.send("OPTIONS", "/api/v1/status", &[("Origin", "http://evil.example")], "").status, 405);

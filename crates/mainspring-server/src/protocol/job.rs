@@ -36,6 +36,16 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// All of them.
+    pub const ALL: [JobState; 6] = [
+        JobState::Active,
+        JobState::Paused,
+        JobState::PausedAfterFailures,
+        JobState::PausedAfterCrashes,
+        JobState::Quarantined,
+        JobState::Done,
+    ];
+
     /// Whether nothing of it starts before somebody resumes it.
     pub const fn is_paused(self) -> bool {
         matches!(self, JobState::Paused | JobState::PausedAfterFailures | JobState::PausedAfterCrashes)

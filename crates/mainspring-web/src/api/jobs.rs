@@ -5,13 +5,13 @@
 //!
 //! Does not change anything: see [`actions`](super::actions).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::http::StatusCode;
 use jiff::{Timestamp, Zoned};
 use mainspring_job::{Next, RunKey, RunState, Timetable};
-use mainspring_server::protocol::{self, JobWire, Word};
+use mainspring_server::protocol::{self, JobState, JobWire, Word};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,6 +40,26 @@ const MAX_YEAR_RUNS: usize = 10_000;
 
 /// How far the calendar is searched in one step of a search, and how many of them: as the planner does.
 const MAX_STEPS: usize = 1_000;
+
+/// What a job may be chosen by beside its state: several of them may hold.
+const CONDITIONS: [&str; 6] = ["paused", "running", "failing", "troubled", "mismatched", "silent"];
+
+/// The states that are asked for.
+///
+/// # Errors
+///
+/// 400 for one that no job has.
+fn states(params: &QueryParams) -> Result<Vec<String>, Problem> {
+    let wanted = params.words("state");
+    let known: BTreeSet<&str> = CONDITIONS.into_iter().chain(JobState::ALL.map(state_code)).collect();
+    match wanted.iter().find(|state| !known.contains(state.as_str())) {
+        None => Ok(wanted),
+        Some(state) => {
+            let known = Vec::from_iter(known).join(", ");
+            Err(Problem::new(Code::USAGE, format!("there is no state `{}`: {known}", state.escape_debug())))
+        }
+    }
+}
 
 /// Whether a job is one of those that are asked for.
 fn matches(known: &CachedJob, params: &QueryParams, states: &[String]) -> bool {
@@ -73,9 +93,9 @@ fn has_label(wire: &JobWire, label: &str) -> bool {
 ///
 /// # Errors
 ///
-/// What the loop says.
+/// 400 for a state that is none, and what the loop says.
 pub async fn chosen(app: &App, params: &QueryParams) -> Result<Vec<Arc<CachedJob>>, Problem> {
-    let states = params.words("state");
+    let states = states(params)?;
     let jobs = app.catalogue.jobs().await?;
     Ok(jobs.iter().filter(|known| matches(known, params, &states)).map(Arc::clone).collect())
 }
