@@ -100,13 +100,17 @@ fn range(text: &str, length: u64) -> Option<Result<(u64, u64), ()>> {
 ///
 /// # Errors
 ///
-/// 404 if there is no such run, 410 if its output is not kept any more, 416 for a range that is not there.
+/// 404 if there is no such run or attempt, 410 if its output is not kept any more, 416 for a range that is
+/// not there.
 pub async fn output(call: Call) -> Reply {
     let params = &call.params;
     let tail = params.get("tail").map(|_| params.number("tail", 1, MAX_TAIL_LINES)).transpose()?;
     let attempt = params.get("attempt").map(|_| params.number("attempt", 1, MAX_ATTEMPT)).transpose()?;
     let attempt = attempt.and_then(|attempt| u32::try_from(attempt).ok());
     let run = found(&call).await?.run;
+    if let Some(attempt) = attempt.filter(|attempt| run.attempt < *attempt) {
+        return Err(Problem::new(Code::NOT_FOUND, format!("there is no attempt {attempt} of that run")));
+    }
     let failed =
         |error: std::io::Error| Problem::new(Code::FAILED, format!("the output cannot be read: {error}"));
     let last_lines = |file: &File, to, lines| start_of_lines(file, to, lines, MAX_TAIL_BYTES).map_err(failed);
