@@ -25,6 +25,7 @@ use crate::app::App;
 use crate::body_stream::{Sender, flow};
 use crate::guard::{Proof, is_signed_in};
 use crate::memory_budget::SHORT_BYTES;
+use crate::object::Object;
 use crate::private::Private;
 use crate::problem::{Code, Fault, Problem};
 use crate::sending::Whole;
@@ -198,7 +199,7 @@ impl Call {
     }
 }
 
-/// A body as a document. An empty one is `{}`.
+/// A body as a document, which is an object. An empty one is `{}`.
 ///
 /// # Errors
 ///
@@ -208,7 +209,7 @@ pub fn document<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     check_values(body).map_err(wrong)?;
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let document = serde_path_to_error::deserialize(&mut reader)
+    let Object(document) = serde_path_to_error::deserialize(&mut reader)
         .map_err(|error| misread(&error.path().to_string(), error.inner()))?;
     reader.end().map(|()| document).map_err(|error| misread(WHOLE, &error))
 }
@@ -380,7 +381,7 @@ mod tests {
             ),
             (r#"{"items": [{}]}"#, Some("items[0]"), "`items[0]`: missing field `name`"),
             ("", None, "missing field `items`"),
-            ("[7]\n", Some("[0]"), "`[0]`: invalid type: integer `7`, expected a sequence"),
+            ("[7]\n", None, "invalid type: sequence, expected an object"),
             ("items=a", None, "the body is not JSON: expected value at line 1 column 1"),
             ("{\"items\": [\n", None, "the body is not JSON: EOF while parsing a list at line 2 column 0"),
             ("{\"items\": []} x", None, "the body is not JSON: trailing characters at line 1 column 15"),

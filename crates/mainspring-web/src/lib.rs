@@ -35,6 +35,7 @@ pub mod metric_rows;
 pub mod metrics;
 pub mod metrics_writer;
 pub mod network;
+pub mod object;
 pub mod openapi;
 pub mod pace;
 pub mod pool;

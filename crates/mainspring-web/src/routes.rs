@@ -270,6 +270,46 @@ mod tests {
     }
 
     #[test]
+    fn no_list_is_taken_as_an_object_in_any_body() {
+        let is_taken = |path: &str, text: &str| {
+            let taking = ROUTES.iter().filter(|route| route.path == path).filter_map(|route| route.body);
+            let read: Vec<bool> = taking.map(|body| (body.read)(text.as_bytes()).is_ok()).collect();
+            assert!(!read.is_empty(), "{path} takes no body");
+            read.contains(&true)
+        };
+        for route in ROUTES.iter().filter(|route| route.body.is_some()) {
+            for count in 0..=16 {
+                let nulls = format!("[{}]", vec!["null"; count].join(","));
+                assert!(!is_taken(route.path, &nulls), "{} {nulls}", route.path);
+            }
+        }
+        for (path, object, list) in [
+            ("/api/v1/check", r#"{"files":[{"path":"a","text":""}]}"#, r#"{"files":[["a",""]]}"#),
+            ("/api/v1/apply", r#"{"files":[{"path":"a","text":""}]}"#, r#"{"files":[["a",""]]}"#),
+            ("/api/v1/once", r#"{"work":{"process":{}}}"#, r#"{"work":[{},null]}"#),
+            (
+                "/api/v1/once/batch",
+                r#"{"items":[{"job":"a"}]}"#,
+                r#"{"items":[[null,null,"a",null,null,null,""]]}"#,
+            ),
+            (
+                "/api/v1/once/batch",
+                r#"{"items":[{"work":{"process":{}}}]}"#,
+                r#"{"items":[{"work":[{}, null]}]}"#,
+            ),
+            (
+                "/api/v1/once/batch",
+                r#"{"items":[{"work":{"process":{}}}]}"#,
+                r#"{"items":[{"work":{"process":[]}}]}"#,
+            ),
+            ("/api/v1/requests", r#"{"command":"status"}"#, r#"["status"]"#),
+        ] {
+            assert!(is_taken(path, object), "{path} {object}");
+            assert!(!is_taken(path, list), "{path} {list}");
+        }
+    }
+
+    #[test]
     fn a_route_of_requests_needs_the_least_of_their_scopes_and_no_other_route_changes_something() {
         let mut least: BTreeMap<String, Scope> = BTreeMap::new();
         for text in EXAMPLES {

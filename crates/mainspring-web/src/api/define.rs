@@ -32,6 +32,7 @@ use crate::call::{Call, Reply, document, json as answer, nothing, text, written}
 use crate::catalogue::CachedJob;
 use crate::header::set;
 use crate::memory_budget::MAX_IDENTITY_BYTES;
+use crate::object::list as objects;
 use crate::problem::{Code, Fault, Problem, strange};
 use crate::sending::TAG_CHARS;
 use crate::tokens::hash;
@@ -65,6 +66,7 @@ impl DefineParams {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApplyParams {
+    #[serde(deserialize_with = "objects")]
     #[schemars(extend("maxItems" = MAX_APPLIED_FILES))]
     files: Vec<SentFile>,
     /// Whether jobs of these files that are not in them any more are removed.

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::file_reports::{SentFile, Telling};
 use crate::call::{Call, Reply, document, ok, text, written};
 use crate::catalogue::CachedJob;
+use crate::object::list as objects;
 use crate::problem::{Code, Fault, Problem};
 use crate::view::{FileState, List};
 
@@ -32,6 +33,7 @@ use crate::view::{FileState, List};
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "CheckParams")]
 pub(crate) struct CheckBody {
+    #[serde(deserialize_with = "objects")]
     #[schemars(extend("maxItems" = MAX_APPLIED_FILES))]
     files: Vec<SentFile>,
 }

@@ -25,6 +25,7 @@ use super::actions::{RequestedRun, ask_for_run, check_due, moment_of};
 use crate::call::{Call, Reply, document, json as answer, nothing, ok};
 use crate::guard::check_scope;
 use crate::header::set;
+use crate::object::{Object, optional};
 use crate::problem::{Code, Problem, strange};
 use crate::schema::{one_field_of, reference};
 use crate::scope::Scope;
@@ -49,6 +50,7 @@ pub(crate) struct OnceParams {
     /// The job of which this is a run, by all its rules, instead of `work`; without `name` and `policies`.
     job: Option<String>,
     /// What is done.
+    #[serde(default, deserialize_with = "optional")]
     work: Option<Work>,
     /// Its name.
     name: Option<String>,
@@ -63,7 +65,9 @@ pub(crate) struct OnceParams {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Work {
+    #[serde(default, deserialize_with = "optional")]
     process: Option<ProcessBody>,
+    #[serde(default, deserialize_with = "optional")]
     webhook: Option<WebhookBody>,
 }
 
@@ -103,7 +107,7 @@ fn few<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OnceParams>, D::Error> 
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Vec<OnceParams>, A::Error> {
             let mut items = Vec::new();
-            while let Some(item) = all.next_element()? {
+            while let Some(Object(item)) = all.next_element()? {
                 if items.len() == MAX_BATCH {
                     return Err(A::Error::custom(format!("at most {MAX_BATCH} at once")));
                 }
