@@ -306,3 +306,20 @@ fn a_page_of_jobs_begins_behind_one_that_is_gone_or_matches_no_more() {
     assert_eq!(site.get("/api/v1/jobs?sort=next&after=zp3", &token).status, 400, "it is of another order");
     site.stop();
 }
+
+#[test]
+fn two_keys_of_one_request_are_one_or_refused() {
+    let site = Site::start("api-two-keys", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let bearer = format!("Bearer {token}");
+    let keyed = [("Authorization", bearer.as_str()), ("Idempotency-Key", "a")];
+    for (path, body) in [
+        ("/api/v1/jobs/idle/run", json!({ "in": "1h", "key": "b" })),
+        ("/api/v1/once", json!({ "job": "idle", "in": "1h", "key": "b" })),
+    ] {
+        assert_eq!(site.send("POST", path, &keyed, &body.to_string()).status, 400, "{path}");
+    }
+    let both = json!({ "job": "idle", "in": "1h", "key": "a" }).to_string();
+    assert_eq!(site.send("POST", "/api/v1/once", &keyed, &both).status, 201, "they are the same");
+    site.stop();
+}

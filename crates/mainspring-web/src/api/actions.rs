@@ -94,16 +94,26 @@ const KEY: &str = "idempotency-key";
 
 impl Call {
     /// The idempotency key in the header, if there is one.
-    pub(super) fn idempotency_key(&self) -> Result<Option<String>, Problem> {
+    fn key_of_header(&self) -> Result<Option<String>, Problem> {
         let key = self.headers.get(KEY).map(|value| value.to_str().map(str::to_owned)).transpose();
         key.map_err(|_| Problem::new(Code::USAGE, "the key must be plain text"))
+    }
+
+    /// The idempotency key of a request that has this one in its body. Of two that differ neither is taken.
+    pub(super) fn key(&self, of_body: Option<String>) -> Result<Option<String>, Problem> {
+        match (self.key_of_header()?, of_body) {
+            (Some(header), Some(body)) if header != body => {
+                Err(Problem::new(Code::USAGE, "`key` and the header Idempotency-Key are two keys: send one"))
+            }
+            (of_header, of_body) => Ok(of_body.or(of_header)),
+        }
     }
 
     /// Refuses an idempotency key, where the same again would be done again.
     pub(super) fn refuse_key(&self) -> Result<(), Problem> {
         let text = "Idempotency-Key is for one run or submission: an item of once/batch has its own `key`, and \
                     `expected` is for actions and backfills";
-        self.idempotency_key()?.map_or(Ok(()), |_| Err(Problem::new(Code::USAGE, text)))
+        self.key_of_header()?.map_or(Ok(()), |_| Err(Problem::new(Code::USAGE, text)))
     }
 
     /// What somebody says about what they do.
@@ -125,8 +135,7 @@ pub async fn run(call: Call) -> Reply {
     let job = call.parameter("job").to_owned();
     let due = moment_of(params.at.as_deref(), params.r#in.as_deref(), call.now.wall)?;
     check_due(due, call.now.wall)?;
-    let of_header = call.idempotency_key()?;
-    let key = params.key.or(of_header);
+    let key = call.key(params.key)?;
     let is_later = due.is_some_and(|due| call.now.wall < due);
     if is_later || key.is_some() {
         let RequestedRun { run, earlier, .. } = ask_for_run(&call, job, due, key).await?;

@@ -169,14 +169,14 @@ pub async fn show(call: Call) -> Reply {
 
 /// Does one thing that is asked for: a run of a job, which is all that its definition says, or work of one's
 /// own, which needs the scope `define`.
-async fn submit(call: &Call, params: OnceParams, key: Option<String>) -> Result<Submission, Problem> {
+async fn submit(call: &Call, params: OnceParams) -> Result<Submission, Problem> {
     let wrong = |text: &str| Problem::new(Code::INVALID, text);
     let submitted = |is_new, id: Option<String>, due, state| {
         let name = id.clone();
         Submission { id, name, due, is_new, state }
     };
     let due = moment_of(params.at.as_deref(), params.r#in.as_deref(), call.now.wall)?;
-    let key = params.key.or(key);
+    let key = call.key(params.key)?;
     match (params.job, params.work) {
         (Some(job), None) if params.policies.is_empty() && params.name.is_none() => {
             check_due(due, call.now.wall)?;
@@ -297,7 +297,7 @@ fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
 /// 403 for work of one's own without the scope `define`, 409 for a name that is taken, 422 for what cannot be
 /// understood, and what the loop says.
 pub async fn create(call: Call) -> Reply {
-    let document = submit(&call, call.document().await?, call.idempotency_key()?).await?;
+    let document = submit(&call, call.document().await?).await?;
     let mut response = answer(document.status(), &document)?;
     let id = document.id.as_deref().unwrap_or_default();
     let place = id.parse().map_or_else(|_| format!("api/v1/once/{id}"), |run| address_of(&run));
@@ -315,7 +315,7 @@ pub async fn create_many(call: Call) -> Reply {
     let Batch { items: all } = call.document().await?;
     let mut items = Vec::with_capacity(all.len());
     for params in all {
-        items.push(OnceAnswer::new(submit(&call, params, None).await));
+        items.push(OnceAnswer::new(submit(&call, params).await));
     }
     ok(&OnceAnswers { items })
 }
