@@ -192,6 +192,7 @@ fn once_of_a_job_is_a_run_of_that_job_at_a_time() {
     assert_eq!(asked.status, 201, "{:?}", asked.json());
     let run = asked.json()["id"].as_str().unwrap().to_owned();
     assert!(run.starts_with("idle@"), "{run}");
+    assert_eq!(asked.json()["run"], asked.json()["id"], "it is a run, and no one-shot job");
     let once_again = ask("/api/v1/once", json!({ "job": "idle", "in": "1h", "key": "ticket 7" }));
     assert_eq!((once_again.status, &once_again.json()["is_new"]), (200, &json!(false)));
     assert_ne!(asked.json()["due"], json!(null));

@@ -615,7 +615,7 @@ export interface Once {
 
 /** What became of many. */
 export interface OnceAnswers {
-  items: { due: Instant | null; id: string | null; is_new: boolean; name: string | null; state: string | null; status: number } | { detail: string; status: number }[];
+  items: { due: Instant | null; id: string | null; is_new: boolean; name: string | null; run: string | null; state: string | null; status: number } | { detail: string; status: number }[];
 }
 
 /** Many things to do once each. */
@@ -1065,10 +1065,13 @@ export interface Status {
 /** What became of a submission. */
 export interface Submitted {
   due: Instant | null;
+  /** Its address below `once`; of a run of a job the same as `run`. */
   id: string | null;
   /** Whether it was not there already. */
   is_new: boolean;
   name: string | null;
+  /** The run of a job, which is among `runs` and never below `once`; null for work of one's own. */
+  run: string | null;
   /** `pending`, or the state of its run where it was there already. */
   state: string | null;
 }

@@ -173,7 +173,7 @@ async fn submit(call: &Call, params: OnceParams) -> Result<Submission, Problem> 
     let wrong = |text: &str| Problem::new(Code::INVALID, text);
     let submitted = |is_new, id: Option<String>, due, state| {
         let name = id.clone();
-        Submission { id, name, due, is_new, state }
+        Submission { id, name, run: None, due, is_new, state }
     };
     let due = moment_of(params.at.as_deref(), params.r#in.as_deref(), call.now.wall)?;
     let key = call.key(params.key)?;
@@ -184,7 +184,8 @@ async fn submit(call: &Call, params: OnceParams) -> Result<Submission, Problem> 
             let due = due_of(call, &run, &earlier).await.or(due).or(Some(run.nominal));
             let is_new = earlier.is_none();
             let state = earlier.unwrap_or_else(|| Some("scheduled".to_owned()));
-            Ok(submitted(is_new, Some(run.to_string()), due, state))
+            let run = Some(run.to_string());
+            Ok(Submission { run: run.clone(), ..submitted(is_new, run, due, state) })
         }
         (Some(_), None) => Err(wrong("`policies` and `name` are those of the job")),
         (None, Some(work)) => {
@@ -232,8 +233,11 @@ pub(crate) fn read(body: &[u8]) -> Result<(), Problem> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Submitted")]
 pub struct Submission {
+    /// Its address below `once`; of a run of a job the same as `run`.
     id: Option<String>,
     name: Option<String>,
+    /// The run of a job, which is among `runs` and never below `once`; null for work of one's own.
+    run: Option<String>,
     due: Option<Timestamp>,
     /// Whether it was not there already.
     is_new: bool,
