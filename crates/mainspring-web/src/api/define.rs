@@ -10,6 +10,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
@@ -328,7 +329,8 @@ fn read(
         faults.add(&read);
         found.extend(read.jobs.into_iter().map(|placed| (placed.job.name.to_string(), placed.job.text)));
         let (name, text) = read.source.into_text();
-        wires.push(FileWire { name, text, system: false });
+        let system = Format::User.of(Path::new(&name)) == Format::System;
+        wires.push(FileWire { name, text, system });
     }
     if !is_good {
         return Err(faults.refusal("the files have problems: nothing was changed"));
@@ -449,6 +451,17 @@ mod tests {
         let lines =
             ["+[jobs.backup]\n", " [jobs.echo-2]\n", "-shell = \"echo hi\"\n", "+shell = \"echo ho\"\n"];
         assert!(lines.iter().all(|line| diff.contains(line)), "{diff}");
+    }
+
+    #[test]
+    fn a_crontab_of_the_system_is_sent_to_the_loop_as_one() {
+        let sent = |path: &str| SentFile { path: path.into(), text: "1 * * * * root true\n".into() };
+        let files = vec![sent("/etc/crontab"), sent("/home/a/crontab")];
+        let params = ApplyParams { files, prune: false, preview: false };
+        let Request::Apply { files, .. } = read(params, &TimeZone::UTC, &[]).unwrap().request else {
+            panic!()
+        };
+        assert_eq!(files.iter().map(|file| file.system).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

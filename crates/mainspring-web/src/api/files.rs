@@ -5,6 +5,7 @@
 //! Does not apply anything: that would let a page run any command as the server's user.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -117,7 +118,8 @@ pub(super) fn loaded(
     }
     let mut budget = Budget::default();
     let read = |SentFile { path, text }| {
-        LoadedFile::parse_within(&Source::new(path, text), &Format::User.into(), zone, &mut budget)
+        let format = Format::User.of(Path::new(&path));
+        LoadedFile::parse_within(&Source::new(path, text), &format.into(), zone, &mut budget)
     };
     let mut loaded: Vec<LoadedFile> = files.into_iter().map(read).collect();
     let is_of = |known: &CachedJob, file: &LoadedFile| {
@@ -208,6 +210,19 @@ mod tests {
         let whole: String = jobs.iter().map(|job| job["definition"].as_str().unwrap()).collect();
         assert!(names.iter().all(|name| whole.contains(&format!("[jobs.{name}]\n"))), "{whole}");
         assert!(JobFile::parse(&Source::new("whole.toml", &*whole), &TimeZone::UTC).problems.is_empty());
+    }
+
+    #[test]
+    fn a_crontab_of_the_system_has_a_column_of_users() {
+        for path in ["/etc/crontab", "/etc/cron.d/php"] {
+            let sent = SentFile { path: path.into(), text: "17 * * * * root cd / && run\n".into() };
+            let found = all_checked(vec![sent], &TimeZone::UTC, Timestamp::UNIX_EPOCH).unwrap();
+            let definition = &found.files[0].jobs[0].definition;
+            assert!(
+                definition.contains("user = \"root\"") && !definition.contains("root cd"),
+                "{definition}"
+            );
+        }
     }
 
     #[test]
