@@ -305,6 +305,8 @@ export interface Fault {
   line: number | null;
   /** What is wrong. */
   message: string;
+  /** The path of the file, where files were sent; else null. */
+  path: string | null;
   /** How bad it is. */
   severity: "problem" | "warning" | "note";
 }

@@ -178,6 +178,8 @@ pub(crate) struct Document<'p> {
 /// What is wrong with a text, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fault {
+    /// The path of the file, where files were sent; else null.
+    pub path: Option<String>,
     /// From 1; null if the text is no file.
     pub line: Option<usize>,
     /// In characters, from 1.

@@ -186,9 +186,7 @@ async fn one_job(call: &Call, name: Option<String>) -> Result<(String, String), 
         let toml = document::<DefineParams>(&body)?.text(name.as_deref())?;
         let read = LoadedFile::parse(&Source::new("definition.toml", toml.as_str()), Format::User, &zone);
         if !read.is_good() {
-            let mut faults = Faults::default();
-            faults.add(&read);
-            return Err(faults.refusal("the definition has problems"));
+            return Err(Faults::of_text(&read).refusal("the definition has problems"));
         }
         match &read.jobs[..] {
             [one] => Ok((toml, one.job.name.to_string())),
@@ -451,6 +449,16 @@ mod tests {
         let lines =
             ["+[jobs.backup]\n", " [jobs.echo-2]\n", "-shell = \"echo hi\"\n", "+shell = \"echo ho\"\n"];
         assert!(lines.iter().all(|line| diff.contains(line)), "{diff}");
+    }
+
+    #[test]
+    fn each_problem_has_the_file_that_it_is_in() {
+        let sent = |path: &str| SentFile { path: path.into(), text: "61 * * * * root true\n".into() };
+        let files = vec![sent("/etc/crontab"), sent("/etc/cron.d/php")];
+        let params = ApplyParams { files, prune: false, preview: false };
+        let refused = read(params, &TimeZone::UTC, &[]).map(drop).unwrap_err();
+        let paths: Vec<_> = refused.faults.iter().map(|fault| fault.path.as_deref()).collect();
+        assert_eq!(paths, [Some("/etc/crontab"), Some("/etc/cron.d/php")]);
     }
 
     #[test]

@@ -67,7 +67,8 @@ impl Telling {
         shown.sort_by_key(|found| found.line_number);
         self.faults -= shown.len();
         let untold = read.problems.len() + read.remarks.len() - shown.len();
-        let (faults, left_out) = list(&mut self.faults_bytes, shown.into_iter().map(fault));
+        let (faults, left_out) =
+            list(&mut self.faults_bytes, shown.into_iter().map(|found| fault_in(read, found)));
         (faults, left_out + untold + read.unkept_count)
     }
 
@@ -78,25 +79,43 @@ impl Telling {
 }
 
 /// The faults of all files of a request, where they are told together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Faults {
     items: Vec<Fault>,
+    bytes: usize,
     left_out: usize,
 }
 
+impl Default for Faults {
+    fn default() -> Faults {
+        Faults { items: Vec::new(), bytes: MAX_FAULTS_BYTES, left_out: 0 }
+    }
+}
+
 impl Faults {
+    /// Those of a text that is no file of its client.
+    pub(super) fn of_text(read: &LoadedFile) -> Faults {
+        let mut faults = Faults::default();
+        faults.extend(read, fault);
+        faults
+    }
+
     /// Adds those of a file.
     pub(super) fn add(&mut self, read: &LoadedFile) {
+        self.extend(read, |found| fault_in(read, found));
+    }
+
+    fn extend(&mut self, read: &LoadedFile, fault: impl Fn(&Found) -> Fault) {
         let added = &read.problems[..read.problems.len().min(MAX_FAULTS - self.items.len())];
-        self.items.extend(added.iter().map(fault));
+        let (items, left_out) = list(&mut self.bytes, added.iter().map(fault));
+        self.items.extend(items);
         debug_assert!(self.items.len() <= MAX_FAULTS);
-        self.left_out += read.problems.len() - added.len() + read.unkept_count;
+        self.left_out += left_out + read.problems.len() - added.len() + read.unkept_count;
     }
 
     /// Those of them that are told, and how many are left out.
     pub(super) fn list(self) -> (Vec<Fault>, usize) {
-        let (items, left_out) = list(&mut { MAX_FAULTS_BYTES }, self.items.into_iter());
-        (items, left_out + self.left_out)
+        (self.items, self.left_out)
     }
 
     /// A refusal because of them.
@@ -126,6 +145,11 @@ fn list<T: Serialize>(left: &mut usize, items: impl ExactSizeIterator<Item = T>)
     }
     let left_out = count - listed.len();
     (listed, left_out)
+}
+
+/// A problem with its place, and the file that it is in.
+fn fault_in(read: &LoadedFile, found: &Found) -> Fault {
+    Fault { path: Some(read.source.name().to_owned()), ..fault(found) }
 }
 
 /// A problem with its place.
