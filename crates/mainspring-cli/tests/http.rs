@@ -59,20 +59,25 @@ fn only_our_own_hosts_are_answered() {
     let own = [format!("localhost:{port}"), format!("[::1]:{port}")];
     // Of a tunnel, of a container, and of another address of this machine.
     for host in own.iter().map(String::as_str).chain(["localhost:8080", "10.1.2.3:7411", "127.0.0.2"]) {
-        assert_eq!(site.send("GET", "/livez", &[("Host", host)], "").status, 200, "{host}");
+        assert_eq!(site.send("GET", "/", &[("Host", host)], "").status, 200, "{host}");
     }
     let evil = ["evil.example", "127.0.0.1.evil.example", "", "127.0.0.1@evil.example"];
-    for path in ["/", "/livez", "/readyz", "/metrics", "/api/v1/status", "/nothing"] {
+    for path in ["/", "/metrics", "/api/v1/status", "/nothing", "/livez/", "//livez"] {
         for host in evil {
             let answer = site.send("GET", path, &[("Host", host)], "");
             assert!(matches!(answer.status, 400 | 421), "{path} {host}: {}", answer.status);
         }
     }
-    let twice = format!("GET /livez HTTP/1.1\r\nHost: {0}\r\nHost: evil.example\r\n\r\n", site.host);
+    let twice = format!("GET / HTTP/1.1\r\nHost: {0}\r\nHost: evil.example\r\n\r\n", site.host);
     assert!(matches!(site.raw(twice.as_bytes()).status, 400 | 421));
-    let whole = format!("GET http://evil.example/livez HTTP/1.1\r\nHost: {}\r\n\r\n", site.host);
+    let whole = format!("GET http://evil.example/ HTTP/1.1\r\nHost: {}\r\n\r\n", site.host);
     assert_eq!(site.raw(whole.as_bytes()).status, 421);
-    assert_eq!(site.raw(b"GET /livez HTTP/1.0\r\n\r\n").status, 421);
+    assert_eq!(site.raw(b"GET / HTTP/1.0\r\n\r\n").status, 421);
+    // A balancer asks as HTTP/1.0, without a host. It learns no more than that.
+    for path in ["/livez", "/readyz"] {
+        let answer = site.raw(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes());
+        assert_eq!((answer.status, answer.body), (200, b"ok\n".to_vec()), "{path}");
+    }
     site.stop();
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | check | asks | else |
 //! |---|---|---|
-//! | host | is it an address, `localhost` or our name? A page whose name was made to point here has that name | 421 |
+//! | host | is it an address, `localhost` or our name? A page whose name was made to point here has that name; a probe tells it nothing | 421 |
 //! | identity | a user whom the proxy names, a token, or a session that has not ended | 401 |
 //! | scope | that of the route, at least | 403 |
 //! | site | what changes something without a token comes from our own page | 403 |
@@ -59,6 +59,9 @@ pub fn add_headers(headers: &mut HeaderMap) {
     }
 }
 
+/// What balancers ask, some of them without a host. The answers have nothing in them that is not for anybody.
+pub const PROBES: [&str; 2] = ["/livez", "/readyz"];
+
 /// Whether a request is meant for us: its host, and the one in its address if it has one.
 ///
 /// # Errors
@@ -69,7 +72,8 @@ pub fn check_host(app: &App, uri: &Uri, headers: &HeaderMap) -> Result<(), Probl
         let text = format!("this server is not `{}`: serve --public-url names other hosts", printable(host));
         Problem::new(Code::MISDIRECTED, text)
     };
-    let host = only(headers, HOST).map_err(|_| wrong(".."))?.ok_or_else(|| wrong(""))?;
+    let none = || Problem::new(Code::MISDIRECTED, "the request names no host");
+    let host = only(headers, HOST).map_err(|_| wrong(".."))?.ok_or_else(none)?;
     let is_ours = app.settings.has_host(host);
     let is_same = uri.authority().is_none_or(|authority| authority.as_str() == host);
     if is_ours && is_same { Ok(()) } else { Err(wrong(host)) }

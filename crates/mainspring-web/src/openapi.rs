@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use mainspring_action::{key, process, webhook};
 use serde_json::{Map, Value, json};
 
+use crate::guard::PROBES;
 use crate::problem;
 use crate::route::{Access, Content, Route};
 use crate::routes::ROUTES;
@@ -102,7 +103,10 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
 
 /// The statuses with which a route may refuse.
 pub fn refusals(route: &Route) -> Vec<u16> {
-    let mut found = vec![400, 421];
+    let mut found = vec![400];
+    if !PROBES.contains(&route.path) {
+        found.push(421);
+    }
     if let Access::Needs(_) = route.access {
         found.extend([401, 403]);
     }

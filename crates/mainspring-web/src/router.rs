@@ -28,7 +28,7 @@ use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, parameters};
 use crate::connections::{ConnectionSlot, MAX_OF_IDENTITY};
 use crate::guard::{
-    Proof, add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe,
+    PROBES, Proof, add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe,
 };
 use crate::header::set;
 use crate::memory_budget::MemoryBudget;
@@ -85,11 +85,14 @@ pub async fn serve(app: &App, router: Router, slot: ConnectionSlot, request: Req
 /// A request that is meant for us, with its address below the base, of which the private part is beside it;
 /// else what is answered.
 fn addressed(app: &App, mut request: Request) -> Result<Request, Box<Response<Body>>> {
-    check_host(app, request.uri(), request.headers()).map_err(|problem| {
-        app.meter.refuse(&problem);
-        problem.response()
-    })?;
-    let uri = without_prefix(request.uri(), app.settings.prefix())?;
+    let below = without_prefix(request.uri(), app.settings.prefix());
+    if !below.as_ref().is_ok_and(|uri| PROBES.contains(&uri.path())) {
+        check_host(app, request.uri(), request.headers()).map_err(|problem| {
+            app.meter.refuse(&problem);
+            problem.response()
+        })?;
+    }
+    let uri = below?;
     let bare = || (Private::default(), uri.clone());
     let (private, uri) = if app.settings.is_secure() { bare() } else { Private::split(&uri) };
     *request.uri_mut() = uri;
