@@ -16,6 +16,7 @@
 
 use std::collections::BTreeMap;
 
+use axum::http::Method;
 use mainspring_action::{key, process, webhook};
 use serde_json::{Map, Value, json};
 
@@ -53,7 +54,7 @@ const QUERY: &[Parameter] = &[
     ("cause", text, "only runs with this cause; `notify`: of notifications, which else only `all` shows"),
     ("from", time, "from this time on"),
     ("group", text, "only of this group"),
-    ("history", || json!({ "enum": ["keep"] }), "what becomes of its runs"),
+    ("history", || json!({ "enum": ["keep", "drop"] }), "what becomes of its runs"),
     ("job", text, "only of this job"),
     ("label", text, "only with this label, `name` or `name=value`"),
     ("limit", || number(1, 1_000), "how many at most"),
@@ -116,7 +117,7 @@ pub fn refusals(route: &Route) -> Vec<u16> {
     if names(route.path).next().is_some() {
         found.push(404);
     }
-    if route.method != axum::http::Method::GET {
+    if route.method != Method::GET {
         found.extend([403, 408, 413, 415, 422]);
     }
     found.extend(route.refusals);
@@ -140,10 +141,24 @@ fn answers(route: &Route, schemas: &mut Schemas) -> Value {
         }
         found.insert(status.to_string(), answer);
     }
+    if is_known_by_tag(route) {
+        found.insert(
+            "304".to_owned(),
+            json!({ "description": "The client has it: its tag is in `If-None-Match`." }),
+        );
+    }
     for status in refusals(route) {
         found.insert(status.to_string(), json!({ "$ref": "#/components/responses/Problem" }));
     }
     Value::Object(found)
+}
+
+/// Whether a client that has an answer is told so instead of the answer. The tag of a job is for those who
+/// change it.
+fn is_known_by_tag(route: &Route) -> bool {
+    let is_document =
+        route.answers.iter().any(|(status, content)| *status == 200 && matches!(content, Content::Json(_)));
+    route.method == Method::GET && is_document && route.path != "/api/v1/jobs/{job}"
 }
 
 /// What an answer is: as the route has it, or its shape, or what the route is.
@@ -390,6 +405,28 @@ mod tests {
 
     fn operations(document: &Value) -> impl Iterator<Item = &Value> {
         document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values())
+    }
+
+    #[test]
+    fn what_the_server_takes_and_answers_stands_in_the_description() {
+        let document = document();
+        let history = &document["paths"]["/api/v1/jobs/{job}"]["delete"]["parameters"][1];
+        assert_eq!(
+            (&history["name"], &history["schema"]["enum"]),
+            (&json!("history"), &json!(["keep", "drop"]))
+        );
+        let note = &document["components"]["schemas"]["Noted"]["properties"]["note"];
+        assert_eq!(note["maxLength"], 1_024, "{note}");
+        let statuses = |path: &str| document["paths"][path]["get"]["responses"].as_object().unwrap().clone();
+        for (path, is_tagged) in [
+            ("/api/v1/jobs", true),
+            ("/api/v1/jobs/{job}", false),
+            ("/api/v1/export", false),
+            ("/metrics", false),
+        ] {
+            assert_eq!(statuses(path).contains_key("304"), is_tagged, "{path}");
+        }
+        assert!(!statuses("/livez").contains_key("421") && statuses("/").contains_key("421"));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) struct RunParams {
 
 /// What is said about an action: see [`check_note`].
 #[derive(JsonSchema)]
-#[schemars(inline, extend("maxLength" = MAX_NOTE_BYTES / 4, "pattern" = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"))]
+#[schemars(inline, extend("maxLength" = MAX_NOTE_BYTES, "pattern" = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"))]
 pub(super) struct Note(#[expect(dead_code, reason = "it is a shape")] String);
 
 /// What is said about it.
