@@ -119,6 +119,12 @@ impl Server {
         let Serving { execution, host, listener, log, pause, default_zone, .. } = serving;
         follow_clock(lease, stores.asked_at);
         let stored = StoreContents::read(&mut *stores.store)?;
+        if lease.lasts.is_some() {
+            // That may have taken longer than the lease lasts.
+            let asked_at = boot_time();
+            stores.store.renew(lease)?;
+            stores.asked_at = asked_at;
+        }
         let began = Moment::now();
         let mut files = Files::new(&files, reader, default_zone);
         files.keeps_all = pause.is_some();

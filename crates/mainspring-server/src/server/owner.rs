@@ -25,7 +25,7 @@ use mainspring_job::{
 use super::execution::AttemptKey;
 use super::next_step::{Question, QuestionAnswer};
 use super::questions::Questions;
-use super::store_thread::{CommittedBatch, Report};
+use super::store_thread::{CommittedBatch, RenewedAt, Report};
 use super::writer::Writer;
 use crate::error::Error;
 use crate::notified_channel::NotifiedReceiver;
@@ -43,8 +43,8 @@ pub(super) struct Owner {
     questions: Questions,
     writer: Writer,
     lease: Lease,
-    /// The boot time from which on the lease lasts.
-    renewed: Duration,
+    /// The boot time from which on the lease lasts, as the store's thread has it.
+    renewed: RenewedAt,
     planner: Planner,
     /// Facts that the planner is still to be told.
     inputs: VecDeque<Input>,
@@ -62,11 +62,13 @@ impl Owner {
         store: Box<dyn Store + Send>,
         reader: Option<Box<dyn Reader + Send>>,
         lease: Lease,
-        renewed: Duration,
+        asked_at: Duration,
         limits: Limits,
     ) -> Result<Owner, Error> {
+        let renewed = RenewedAt::new(asked_at);
         Ok(Owner {
-            writer: Writer::start(store, lease).map_err(Error::setup("a thread for the store"))?,
+            writer: Writer::start(store, lease, renewed.clone())
+                .map_err(Error::setup("a thread for the store"))?,
             questions: Questions::start(reader).map_err(Error::setup("a thread for questions"))?,
             planner: Planner::new(lease.epoch, limits).requiring(needs::needs).following(lease.silent),
             lease,
@@ -99,7 +101,7 @@ impl Owner {
     /// How old the lease is since it was last renewed, and how long it lasts; `None` if it lasts as long as
     /// the store is open.
     pub(super) fn lease_age(&self) -> Option<(Duration, Duration)> {
-        Some((boot_time().saturating_sub(self.renewed), self.lease.lasts?))
+        Some((boot_time().saturating_sub(self.renewed.get()), self.lease.lasts?))
     }
 
     /// A fact that the planner is told in the next round.
@@ -198,13 +200,11 @@ impl Owner {
         self.writer.has_more && self.writer.is_idle() && !self.writer.is_full()
     }
 
-    /// What the store's thread has done next, if anything. The lease is renewed by it.
+    /// What the store's thread has done next, if anything. The clock follows what the store's showed.
     pub(super) fn next_report(&mut self, now: Moment) -> Option<Report> {
         let report = self.writer.next_report(now)?;
-        if let Report::Committed(_, renewal) | Report::Renewed(renewal) = &report {
-            debug_assert!(renewal.asked_at <= boot_time(), "a store is asked before it answers");
-            self.renewed = self.renewed.max(renewal.asked_at);
-            renewal.reading.into_iter().for_each(follow);
+        if let Report::Committed(_, reading) | Report::Renewed(reading) = &report {
+            reading.iter().copied().for_each(follow);
         }
         Some(report)
     }

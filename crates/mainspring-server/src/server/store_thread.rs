@@ -11,6 +11,9 @@
 //! | full | says so, and tries again when the loop has made room |
 //! | anything else | says so, and ends: the server stops |
 //!
+//! Until the loop has its first batch for it the thread renews the lease by itself, where it runs out: a start
+//! that reads many jobs takes longer than a lease lasts.
+//!
 //! Batches are written in the order in which they were given, and jobs are taken in between. Loads, renewals
 //! and questions are answered between two tries, also while a batch waits. None of them depends on a batch
 //! that was given after it was decided.
@@ -21,6 +24,8 @@
 //! Does not decide how many batches are on their way: [`writer`](super::writer), the loop's side, does.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -41,6 +46,9 @@ const TRY_WAIT: Duration = Duration::from_millis(10);
 /// before it sleeps until the other has done its part: to be woken takes as long as a small batch, and twice
 /// in each. A batch on a fast disk takes about so long.
 pub(super) const SPIN: Duration = Duration::from_micros(200);
+
+/// How often the thread renews the lease by itself before the first batch: a start that hangs loses it.
+const MAX_START_RENEWALS: u32 = 600;
 
 /// What the planner is to be told of the store, and how it is read.
 pub(super) type Load = Box<dyn FnOnce(&mut dyn Reader) -> Result<Input, StoreError> + Send>;
@@ -64,9 +72,9 @@ pub(super) enum Order {
 
 /// What the thread has done.
 pub(super) enum Report {
-    /// A batch is on disk, and the lease was renewed with it.
-    Committed(CommittedBatch, Renewal),
-    Renewed(Renewal),
+    /// A batch is on disk, and the store's clock showed this.
+    Committed(CommittedBatch, Option<Reading>),
+    Renewed(Option<Reading>),
     /// The store has no room for the first batch; the thread waits for [`Order::Again`].
     Full,
     /// The first batch waits because the store is busy.
@@ -88,19 +96,35 @@ pub(super) struct CommittedBatch {
     pub(super) holders: Vec<(usize, Holder)>,
 }
 
-/// That the store has answered.
-#[derive(Clone, Copy)]
-pub(super) struct Renewal {
-    /// The boot time before it was asked, from which on a lease lasts.
-    pub(super) asked_at: Duration,
-    /// What its clock showed.
-    pub(super) reading: Option<Reading>,
+/// The boot time before the store was asked that renewed the lease last, from which on it lasts: the thread
+/// tells, and the loop reads.
+#[derive(Clone, Debug)]
+pub(super) struct RenewedAt(Arc<AtomicU64>);
+
+impl RenewedAt {
+    pub(super) fn new(asked_at: Duration) -> RenewedAt {
+        let renewed = RenewedAt(Arc::default());
+        renewed.set(asked_at);
+        renewed
+    }
+
+    fn set(&self, asked_at: Duration) {
+        let ns = u64::try_from(asked_at.as_nanos()).expect("no machine runs for five centuries");
+        self.0.fetch_max(ns, Ordering::SeqCst);
+    }
+
+    pub(super) fn get(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::SeqCst))
+    }
 }
 
 /// The thread's side.
 pub(super) struct StoreThread {
     store: Box<dyn Store + Send>,
     lease: Lease,
+    renewed: RenewedAt,
+    /// How often it may still renew the lease by itself.
+    start_renewals: u32,
     reports: NotifyingSender<Report>,
     /// What is to be written, the next first.
     batches: VecDeque<Batch>,
@@ -118,12 +142,15 @@ impl StoreThread {
     pub(super) fn new(
         store: Box<dyn Store + Send>,
         lease: Lease,
+        renewed: RenewedAt,
         reports: NotifyingSender<Report>,
     ) -> StoreThread {
         let (batches, busy, unkept_status) = (VecDeque::new(), None, None);
         StoreThread {
             store,
             lease,
+            renewed,
+            start_renewals: MAX_START_RENEWALS,
             reports,
             batches,
             is_full: false,
@@ -171,19 +198,30 @@ impl StoreThread {
         {
             return Ok(order);
         }
-        orders.recv().map_err(RecvTimeoutError::from)
+        match self.lease.lasts.filter(|_| 0 < self.start_renewals) {
+            None => orders.recv().map_err(RecvTimeoutError::from),
+            Some(lasts) => orders.recv_timeout(lasts / 4).or_else(|error| match error {
+                RecvTimeoutError::Timeout => {
+                    self.start_renewals -= 1;
+                    Ok(Order::Renew)
+                }
+                RecvTimeoutError::Disconnected => Err(error),
+            }),
+        }
     }
 
     fn take(&mut self, order: Order) -> Result<(), StoreError> {
         match order {
             Order::Commit(batch) => {
                 debug_assert!(self.batches.back().is_none_or(|last| last.number < batch.number));
+                self.start_renewals = 0;
                 self.batches.push_back(batch);
             }
             Order::Again => self.is_full = false,
             Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
                 (asked_at, Ok(renewed)) if renewed.lasts.is_some() => {
-                    self.tell(Report::Renewed(renewal(renewed.now, asked_at)));
+                    self.renewed.set(asked_at);
+                    self.tell(Report::Renewed(reading(renewed.now, asked_at)));
                     self.keep_status()?;
                 }
                 // Room and patience are for the next commit.
@@ -230,10 +268,11 @@ impl StoreThread {
         let asked_at = boot_time();
         let committed = self.store.commit(self.lease, batch).and_then(|Commit { answers, now, .. }| {
             debug_assert_eq!(answers.len(), batch.operations.len(), "each operation has an answer");
-            let (number, renewal) = (batch.number, renewal(now, asked_at));
+            self.renewed.set(asked_at);
+            let (number, reading) = (batch.number, reading(now, asked_at));
             // Where these cannot be read the batch is sent again, which writes nothing.
             let holders = Holder::of_batch(&mut *self.store, batch, &answers)?;
-            Ok(Report::Committed(CommittedBatch { number, answers, holders }, renewal))
+            Ok(Report::Committed(CommittedBatch { number, answers, holders }, reading))
         });
         match committed {
             Ok(report) => {
@@ -267,10 +306,9 @@ fn may_wait(result: Result<(), StoreError>) -> Result<(), StoreError> {
     }
 }
 
-/// That of an answer that is there now, with what the store's clock showed.
-fn renewal(shown: Option<Timestamp>, asked_at: Duration) -> Renewal {
-    let reading = shown.map(|shown| Reading { shown, asked_at, answered_at: boot_time() });
-    Renewal { asked_at, reading }
+/// What the store's clock showed in an answer that is there now.
+fn reading(shown: Option<Timestamp>, asked_at: Duration) -> Option<Reading> {
+    shown.map(|shown| Reading { shown, asked_at, answered_at: boot_time() })
 }
 
 /// Asks until there is an answer or it has taken too long. On a machine with one processor the other thread

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{Batch, Lease, Store};
 
-use super::store_thread::{Order, Report, SPIN, StoreThread, spin};
+use super::store_thread::{Order, RenewedAt, Report, SPIN, StoreThread, spin};
 use crate::notified_channel::{NotifiedReceiver, notified_channel};
 use crate::protocol::HistogramWire;
 use mainspring_exec::clock::Moment;
@@ -97,9 +97,13 @@ impl Writer {
     ///
     /// # Errors
     /// When the operating system gives no thread or no socket pair.
-    pub(super) fn start(store: Box<dyn Store + Send>, lease: Lease) -> io::Result<Writer> {
+    pub(super) fn start(
+        store: Box<dyn Store + Send>,
+        lease: Lease,
+        renewed: RenewedAt,
+    ) -> io::Result<Writer> {
         let ((orders, taken), (sender, reports)) = (channel(), notified_channel()?);
-        let thread = StoreThread::new(store, lease, sender);
+        let thread = StoreThread::new(store, lease, renewed, sender);
         let work = move || thread.work(&taken);
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work)?;
         Ok(Writer {
@@ -311,7 +315,7 @@ mod tests {
     fn each_report_is_heard_however_long_the_loop_lingers() {
         let mut store = MemoryStore::new();
         let lease = store.acquire(&Owner::new("test")).unwrap();
-        let mut writer = Writer::start(Box::new(store), lease).unwrap();
+        let mut writer = Writer::start(Box::new(store), lease, RenewedAt::new(Duration::ZERO)).unwrap();
         for number in 1..=BATCH_COUNT {
             let now = Moment::now();
             writer.commit(Batch::new(number, vec![Operation::PauseAll(None)]), now);
@@ -335,10 +339,29 @@ mod tests {
     }
 
     #[test]
+    fn a_lease_is_renewed_while_a_start_has_nothing_to_write_yet() {
+        let mut store = MemoryStore::lending(Duration::from_millis(20), jiff::Timestamp::UNIX_EPOCH);
+        let lease = store.acquire(&Owner::new("test")).unwrap();
+        let renewed = RenewedAt::new(Duration::ZERO);
+        let mut writer = Writer::start(Box::new(store), lease, renewed.clone()).unwrap();
+        let now = Moment::now();
+        let report = loop {
+            assert!(Moment::now().since(now) < RING_WAIT, "it is not renewed");
+            wait_for(&[writer.reports.as_fd()], &[], Some(RING_WAIT)).unwrap();
+            writer.reports.clear();
+            if let Some(report) = writer.next_report(Moment::now()) {
+                break report;
+            }
+        };
+        assert!(matches!(report, Report::Renewed(_)));
+        assert!(Duration::ZERO < renewed.get(), "the loop need not take the report for that");
+    }
+
+    #[test]
     fn the_loop_does_not_linger_when_nothing_was_given() {
         let mut store = MemoryStore::new();
         let lease = store.acquire(&Owner::new("test")).unwrap();
-        let mut writer = Writer::start(Box::new(store), lease).unwrap();
+        let mut writer = Writer::start(Box::new(store), lease, RenewedAt::new(Duration::ZERO)).unwrap();
         assert!(!writer.linger(Moment::now(), Duration::MAX));
     }
 }
