@@ -175,6 +175,35 @@ fn a_pause_survives_edits_of_the_command_and_lines_that_come_and_go() {
 }
 
 #[test]
+fn a_pause_stays_with_an_entry_that_gets_another_program_and_no_new_entry_has_it() {
+    let folder = folder("names-program");
+    let file = folder.join("n3.crontab");
+    write(&file, "1 1 1 1 * backup --all\n2 2 2 2 * echo a\n3 3 3 3 * echo b\n");
+    let mut served = serve(&folder, &["n3.crontab"]);
+    for name in ["backup", "echo-2"] {
+        served.says(&["pause", name], 0, "");
+    }
+    let rest = "1 1 1 1 * nice rsync --all\n2 2 2 2 * echo a\n";
+    write(&file, rest);
+    served.running.wait_for(&["was read again: 0 added, 1 changed, 1 removed"]);
+    served.says(&["show", "backup"], 0, "rsync --all");
+    assert_eq!(state(&served, "backup"), "paused");
+    stop(served);
+    // The entry that is gone may come back, also after a restart.
+    let mut served = serve(&folder, &["n3.crontab"]);
+    write(&file, &format!("{rest}4 4 4 4 * echo brand-new\n"));
+    served.running.wait_for(&["was read again: 1 added, 0 changed, 0 removed"]);
+    assert_eq!(
+        (names(&served), state(&served, "echo-3")),
+        (vec!["backup".into(), "echo".into(), "echo-3".into()], "active".into())
+    );
+    write(&file, &format!("{rest}4 4 4 4 * echo brand-new\n3 3 3 3 * echo b\n"));
+    served.running.wait_for(&["was read again: 1 added, 0 changed, 0 removed"]);
+    assert_eq!(state(&served, "echo-2"), "paused");
+    served.stop();
+}
+
+#[test]
 fn a_deploy_by_symbolic_link_is_the_same_file() {
     let folder = folder("names-link");
     for (release, text) in [("rel1", "version 1"), ("rel2", "version 2")] {

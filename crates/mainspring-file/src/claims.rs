@@ -56,7 +56,8 @@ pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
             }
         }
     };
-    let mut taken: BTreeSet<JobName> = owners.into_keys().chain(in_force.retired.iter().cloned()).collect();
+    let resting = in_force.retired.iter().chain(&in_force.absent).cloned();
+    let mut taken: BTreeSet<JobName> = owners.into_keys().chain(resting).collect();
     for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
         let name = file.loaded.source.name().to_owned();
         taken.extend(file.loaded.switched_off.iter().cloned());

@@ -49,7 +49,10 @@ pub struct InForce<'k> {
     pub groups: Vec<(Group, Holder)>,
     /// The names of jobs whose files are gone or no longer given: a file that says one of them gets the job.
     pub retired: BTreeSet<JobName>,
-    /// The jobs of an source, or those that are retired, as far as entries of crontabs can be like them.
+    /// The names of jobs that are absent, of any source: they may come back as they were.
+    pub absent: BTreeSet<JobName>,
+    /// The jobs of a source, those that are absent among them, or those that are retired, as far as entries
+    /// of crontabs can be like them.
     /// Asked only for files with such entries.
     pub known: &'k dyn Fn(Option<&str>) -> Vec<KnownJob>,
 }
@@ -62,6 +65,7 @@ impl InForce<'_> {
             follows: BTreeMap::new(),
             groups: Vec::new(),
             retired: BTreeSet::new(),
+            absent: BTreeSet::new(),
             known: &|_| Vec::new(),
         }
     }

@@ -4,16 +4,20 @@
 //! number, as in `echo-2`, and a job of another file gets the name of its file, as in `php-sessionclean`.
 //!
 //! ```text
-//! entries ─┬─ as a job that is known, in this order:   line and command ─▶ command ─▶ schedule and word ─▶ word
+//! entries ─┬─ as a job that is known, in this order:
+//!          │  schedule and command ─▶ command ─▶ schedule and word ─▶ schedule, if one entry and one job has it ─▶ word
 //!          └─ none is: a name that nothing has
 //! ```
+//!
+//! A job that is absent may come back as it was, with its pause. So it is known for the first two
+//! comparisons, which an entry passes that was away for a while, and no other entry gets its name.
 //!
 //! A job of a user's crontab has the user behind its name, as in `backup@mara`, and takes none of root's.
 //!
 //! A job keeps the name that it had before. So history, pauses and counts stay with the job when lines come
 //! and go, and when a command or a schedule is edited.
 //!
-//! Cost: a sort of the entries for each of the four comparisons.
+//! Cost: a sort of the entries for each of the five comparisons.
 //!
 //! Does not change a name that a note gives.
 
@@ -32,6 +36,13 @@ use mainspring_action::body::{Body, ProcessBody};
 /// What a job is called if neither its command nor its file has a word.
 const NO_WORD: &str = "command";
 
+/// How many comparisons find an entry by its command.
+const BY_COMMAND: usize = 2;
+/// The comparison of schedules alone.
+const BY_SCHEDULE: usize = 3;
+/// How many comparisons there are.
+const COMPARISONS: usize = 5;
+
 const _: () = assert!(NO_WORD.len() <= MAX_WORD_CHARS);
 const _: () = assert!(
     2 * MAX_WORD_CHARS + "--1000000@".len() + MAX_USER_CHARS <= MAX_NAME_CHARS,
@@ -43,6 +54,14 @@ const _: () = assert!(
 pub struct KnownJob {
     name: JobName,
     content: Content,
+    presence: Presence,
+}
+
+/// Whether a known job has a definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Presence {
+    InForce,
+    Absent,
 }
 
 /// What makes an entry the same as one before.
@@ -57,7 +76,18 @@ struct Content {
 impl KnownJob {
     /// What is known of a job. `None` if no line of a crontab can be like it.
     pub fn of(job: &Job) -> Option<KnownJob> {
-        Some(KnownJob { name: job.name.clone(), content: Content::of(job)? })
+        let presence = Presence::InForce;
+        Some(KnownJob { name: job.name.clone(), content: Content::of(job)?, presence })
+    }
+
+    /// The same of a job that its source does not have any more, and that may come back.
+    pub fn of_absent(job: &Job) -> Option<KnownJob> {
+        Some(KnownJob { presence: Presence::Absent, ..KnownJob::of(job)? })
+    }
+
+    fn likeness(&self, comparison: usize) -> Option<String> {
+        let is_compared = self.presence == Presence::InForce || comparison < BY_COMMAND;
+        if is_compared { self.content.likeness(comparison) } else { None }
     }
 }
 
@@ -81,6 +111,7 @@ impl Content {
             0 => Some(format!("{when}\n{user}\n{command}")),
             1 => Some(format!("{user}\n{command}")),
             2 => Some(format!("{when}\n{user}\n{}", word.as_deref()?)),
+            BY_SCHEDULE => Some(format!("{when}\n{user}")),
             _ => word.clone(),
         }
     }
@@ -102,14 +133,19 @@ pub fn recall(loaded: &mut LoadedFile, known: &mut Vec<KnownJob>, alike: Likenes
     let named = jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone());
     let named_now: BTreeSet<JobName> = named.chain(switched_off.iter().cloned()).collect();
     // `echo-2` comes before `echo-10`, as it did when the names were given.
-    known.sort_by(|one, other| order(&one.name).cmp(&order(&other.name)));
-    let comparison_count = if alike == Likeness::InCommand { 2 } else { 4 };
+    let rank = |one: &KnownJob| (one.presence, one.name.as_str().len());
+    known.sort_by(|one, other| rank(one).cmp(&rank(other)).then_with(|| one.name.cmp(&other.name)));
+    let comparison_count = if alike == Likeness::InCommand { BY_COMMAND } else { COMPARISONS };
     for comparison in 0..comparison_count {
         let mut free: BTreeMap<String, VecDeque<JobName>> = BTreeMap::new();
         for one in known.iter().filter(|one| !named_now.contains(&one.name)) {
-            if let Some(likeness) = one.content.likeness(comparison) {
+            if let Some(likeness) = one.likeness(comparison) {
                 free.entry(likeness).or_default().push_back(one.name.clone());
             }
+        }
+        if comparison == BY_SCHEDULE {
+            let entries = unnamed_likenesses(jobs, comparison);
+            free.retain(|likeness, names| names.len() == 1 && entries.get(likeness) == Some(&1));
         }
         let mut found = BTreeSet::new();
         for placed in jobs.iter_mut().filter(|one| !one.is_named) {
@@ -140,8 +176,14 @@ pub fn choose(jobs: &mut [PlacedJob], source: &str, taken: &mut BTreeSet<JobName
     }
 }
 
-fn order(name: &JobName) -> (usize, &str) {
-    (name.as_str().len(), name.as_str())
+/// How many entries without a name there are of each likeness.
+fn unnamed_likenesses(jobs: &[PlacedJob], comparison: usize) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    let contents = jobs.iter().filter(|one| !one.is_named).filter_map(|one| Content::of(&one.job));
+    for likeness in contents.filter_map(|content| content.likeness(comparison)) {
+        *counts.entry(likeness).or_default() += 1;
+    }
+    counts
 }
 
 fn give(placed: &mut PlacedJob, name: JobName) {
@@ -239,7 +281,10 @@ mod tests {
 
     /// The names of `after`, where `before` was the file.
     fn then(before: &[PlacedJob], after: &str) -> Vec<String> {
-        let mut known: Vec<KnownJob> = before.iter().filter_map(|placed| KnownJob::of(&placed.job)).collect();
+        recalled(before.iter().filter_map(|placed| KnownJob::of(&placed.job)).collect(), after)
+    }
+
+    fn recalled(mut known: Vec<KnownJob>, after: &str) -> Vec<String> {
         let mut taken = known.iter().map(|one| one.name.clone()).collect();
         let mut loaded = LoadedFile { jobs: read(after), ..LoadedFile::default() };
         recall(&mut loaded, &mut known, Likeness::InWord);
@@ -281,7 +326,36 @@ mod tests {
         let edited = "5 5 * * * echo a\n@daily backup --all\n@weekly echo c --verbose\n";
         assert_eq!(then(&before, edited), ["echo", "backup", "echo-2"]);
         assert_eq!(then(&before, "@monthly backup --more\n"), ["backup"]);
-        assert_eq!(then(&before, "@daily other\n"), ["other"]);
+        assert_eq!(then(&before, "@daily other\n"), ["backup"]);
+        assert_eq!(then(&before, "@monthly other\n"), ["other"]);
+    }
+
+    #[test]
+    fn a_schedule_alone_is_that_of_an_entry_before_where_one_is_left_on_each_side() {
+        let before = named("1 1 * * * /usr/local/bin/backup --all\n2 2 * * * report\n2 2 * * * stock\n");
+        let edited = |text: &str| then(&before, text);
+        assert_eq!(edited("1 1 * * * nice /usr/bin/rsync --all\n"), ["backup"]);
+        assert_eq!(edited("1 1 * * * rsync\n1 1 * * * fetch\n"), ["rsync", "fetch"], "either may be it");
+        assert_eq!(edited("2 2 * * * rsync\n"), ["rsync"], "it may be either");
+        assert_eq!(edited("2 2 * * * rsync\n2 2 * * * stock\n"), ["report", "stock"]);
+        assert_eq!(
+            edited("3 3 * * * backup\n1 1 * * * rsync\n"),
+            ["backup-2", "backup"],
+            "one edit, not two"
+        );
+    }
+
+    #[test]
+    fn the_name_of_an_absent_job_goes_to_no_other_entry() {
+        let before = named("1 1 * * * echo a\n2 2 * * * echo b\n");
+        let known =
+            || vec![KnownJob::of(&before[0].job).unwrap(), KnownJob::of_absent(&before[1].job).unwrap()];
+        let after = |text: &str| recalled(known(), text);
+        assert_eq!(after("1 1 * * * echo a\n*/1 * * * * echo brand-new\n"), ["echo", "echo-3"]);
+        assert_eq!(after("1 1 * * * echo a\n2 2 * * * cat b\n"), ["echo", "cat"]);
+        assert_eq!(after("2 2 * * * echo b\n"), ["echo-2"], "it is back");
+        assert_eq!(after("3 3 * * * echo b\n1 1 * * * echo a\n"), ["echo-2", "echo"], "and so it is here");
+        assert_eq!(after("1 1 * * * echo z\n"), ["echo"]);
     }
 
     #[test]

@@ -100,6 +100,11 @@ impl Planner {
         self.jobs.absence(name)
     }
 
+    /// The jobs that are absent, each with what it was, as far as that is known.
+    pub fn absent(&self) -> impl Iterator<Item = (&JobName, &Absence, Option<&Job>)> {
+        self.jobs.absent()
+    }
+
     /// The jobs with a definition whose names come after one, in order of their names.
     pub fn jobs_after<'p>(
         &'p self,

@@ -313,6 +313,8 @@ impl Server {
     fn take_all(&mut self, records: &[JobRecord], now: Moment) -> Vec<(usize, LoadedFile)> {
         let (mut held, mut retired) = (BTreeMap::new(), BTreeSet::new());
         let mut retired_sources = BTreeSet::new();
+        let is_absent = |record: &&JobRecord| record.absence.is_some();
+        let absent = records.iter().filter(is_absent).map(|record| record.mark.job.clone()).collect();
         for record in records {
             let Some(source) = &record.source else { continue };
             let (name, job_source) = (record.mark.job.clone(), JobSource::of(source));
@@ -325,18 +327,23 @@ impl Server {
         }
         let zone = self.files.reader.zone.clone();
         let known = |job_source: Option<&str>| {
-            let is_asked = |record: &&JobRecord| match (&record.source, job_source) {
-                (Some(source), Some(job_source)) => source == job_source,
-                (Some(source), None) => retired_sources.contains(source),
-                (None, _) => false,
+            let is_asked = |source: &String| match job_source {
+                Some(job_source) => source == job_source,
+                None => retired_sources.contains(source),
             };
-            let jobs = records.iter().filter(is_asked).filter_map(|record| kept_job(record, &zone));
-            jobs.filter_map(|job| KnownJob::of(&job)).collect()
+            let of_record = |record: &JobRecord| match (&record.source, &record.absence) {
+                (Some(source), _) if is_asked(source) => KnownJob::of(&kept_job(record, &zone)?),
+                (None, Some(absence)) if is_asked(&absence.source) => {
+                    KnownJob::of_absent(&kept_job(record, &zone)?)
+                }
+                _ => None,
+            };
+            records.iter().filter_map(of_record).collect()
         };
         let indices: Vec<usize> = (0..self.files.served.len()).collect();
         self.files.take(
             &indices,
-            &InForce { held, retired, known: &known, ..InForce::nothing() },
+            &InForce { held, retired, absent, known: &known, ..InForce::nothing() },
             Occasion::Requested,
             now,
         )

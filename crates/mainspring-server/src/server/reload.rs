@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
-use mainspring_job::{ApplyReport, Command, Definitions, Job, JobName, Planner, Prune, Ticket};
+use mainspring_job::{Absence, ApplyReport, Command, Definitions, Job, JobName, Planner, Prune, Ticket};
 
 use super::Server;
 use super::boot::{definitions, holder};
@@ -67,7 +67,7 @@ impl Server {
         let jobs: Vec<&Job> = self.owner.planner().jobs().map(|(job, _)| job).collect();
         let vacated = self.files.vacated();
         let taken = {
-            let known = known(&jobs, &vacated);
+            let known = known(self.owner.planner(), &jobs, &vacated);
             let in_force = in_force(self.owner.planner(), &jobs, &vacated, &known);
             self.files.take(&indices, &in_force, reading, now)
         };
@@ -161,7 +161,8 @@ impl Server {
     pub(super) fn settle_names(&self, claimants: &mut [Claimant]) {
         let jobs: Vec<&Job> = self.owner.planner().jobs().map(|(job, _)| job).collect();
         let vacated = BTreeSet::new();
-        settle(claimants, &in_force(self.owner.planner(), &jobs, &vacated, &known(&jobs, &vacated)));
+        let known = known(self.owner.planner(), &jobs, &vacated);
+        settle(claimants, &in_force(self.owner.planner(), &jobs, &vacated, &known));
     }
 }
 
@@ -187,15 +188,24 @@ fn in_force<'k>(
         follows: follows.collect(),
         groups: groups.map(|(source, group)| (group.clone(), holder(&JobSource::of(source)))).collect(),
         retired: retired.into_iter().map(|job| job.name.clone()).collect(),
+        absent: planner.absent().map(|(name, ..)| name.clone()).collect(),
         known,
     }
 }
 
-/// The jobs of a source, or those whose source is `vacated`.
-fn known<'j>(jobs: &'j [&Job], vacated: &'j BTreeSet<String>) -> impl Fn(Option<&str>) -> Vec<KnownJob> + 'j {
+/// The jobs of a source, those that are absent among them, or the jobs whose source is `vacated`.
+fn known<'j>(
+    planner: &'j Planner,
+    jobs: &'j [&Job],
+    vacated: &'j BTreeSet<String>,
+) -> impl Fn(Option<&str>) -> Vec<KnownJob> + 'j {
     move |job_source| {
         let is_wanted =
             |job: &&&Job| job_source.map_or(vacated.contains(&job.source), |source| source == job.source);
-        jobs.iter().filter(is_wanted).filter_map(|job| KnownJob::of(job)).collect()
+        let of_absent = |(_, absence, former): (_, &Absence, Option<&Job>)| {
+            former.filter(|_| job_source == Some(absence.source.as_str())).and_then(KnownJob::of_absent)
+        };
+        let in_force = jobs.iter().filter(is_wanted).filter_map(|job| KnownJob::of(job));
+        in_force.chain(planner.absent().filter_map(of_absent)).collect()
     }
 }

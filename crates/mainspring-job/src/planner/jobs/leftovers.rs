@@ -5,6 +5,8 @@
 //! Does not know whether a run of them is open.
 
 use super::{Jobs, TrackedJob};
+use crate::absence::Absence;
+use crate::job::Job;
 use crate::name::JobName;
 
 impl Jobs {
@@ -17,6 +19,12 @@ impl Jobs {
             left.map(|(name, tracked)| (tracked.absence.is_some(), tracked.mark.watermark, name)).collect();
         left.sort();
         left.into_iter().map(|(_, _, name)| name.clone()).collect()
+    }
+
+    /// The jobs that are absent, each with what it was.
+    pub(in super::super) fn absent(&self) -> impl Iterator<Item = (&JobName, &Absence, Option<&Job>)> {
+        let jobs = self.known.iter();
+        jobs.filter_map(|(name, tracked)| Some((name, tracked.absence.as_ref()?, tracked.former.as_deref())))
     }
 
     /// Drops the mark of a removed job: if it comes back, it is new.
