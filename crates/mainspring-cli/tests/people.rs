@@ -402,6 +402,17 @@ fn an_address_among_the_files_of_serve_is_told_from_a_missing_file() {
 }
 
 #[test]
+fn a_folder_of_crons_places_among_the_files_of_serve_is_told_from_one_of_jobs() {
+    let folder = folder("root-as-file");
+    fs::create_dir_all(folder.join("root/etc/cron.d")).unwrap();
+    let [data, root] = ["data", "root"].map(|name| folder.join(name).display().to_string());
+    let ended = mainspring(&["serve", "--data", &data, "--cron", &root]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains(&format!("to serve those: --cron={root}")), "{}", ended.stderr);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn next_says_that_nothing_is_due() {
     let never = mainspring(&["next", "0 0 31 2 *"]);
     assert_eq!((never.code, never.stdout.as_str()), (0, ""));

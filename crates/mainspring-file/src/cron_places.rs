@@ -58,6 +58,11 @@ impl CronPlaces {
         CronPlaces { root: root.to_owned() }
     }
 
+    /// Whether any of the places is there.
+    pub fn are_there(&self) -> bool {
+        [TABLE, FOLDER, CRON_FOLDER].iter().any(|path| self.root.join(path).exists())
+    }
+
     /// The folders, and which of their files are crontabs.
     pub fn folders(&self) -> [(PathBuf, NameRule); 3] {
         let folder = |path: &str| self.root.join(path);

@@ -89,6 +89,9 @@ fn add_rows(structs: &Structs<'_>, name: &str, rows: &mut String) {
         let value = attributes.split_once("value_name = \"").and_then(|(_, rest)| rest.split('"').next());
         let given = attributes.split_once("long = \"").and_then(|(_, rest)| rest.split('"').next());
         let shown = match (is_named, value) {
+            (true, Some(value)) if attributes.contains("require_equals") => {
+                format!("--{}[={value}]", given.unwrap_or(&option))
+            }
             (true, Some(value)) => format!("--{} {value}", given.unwrap_or(&option)),
             (true, None) => format!("--{}", given.unwrap_or(&option)),
             (false, value) => value.map_or_else(|| option.to_uppercase(), str::to_owned),

@@ -49,13 +49,19 @@ fn location(args: &ServeArgs) -> Result<Option<Location>, Error> {
     }
 }
 
-/// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals
-/// sign, because the word after a bare `--listen` is a file.
-fn check_files(files: &[String]) -> Result<(), Error> {
+/// Refuses among the files what was meant for an option that takes its value only behind an equals sign,
+/// because the word after the bare option is a file: an address, and with `--cron` a folder of cron's places.
+fn check_files(ServeArgs { files, cron, .. }: &ServeArgs) -> Result<(), Error> {
     let is_address = |name: &&String| name.parse::<SocketAddr>().is_ok() && !Path::new(name).exists();
-    match files.iter().find(is_address) {
+    if let Some(name) = files.iter().find(is_address) {
+        return Err(Error::Usage(format!("there is no file {name}; to listen there: --listen={name}")));
+    }
+    let is_root = |name: &&String| cron.is_some() && CronPlaces::below(name.as_ref()).are_there();
+    match files.iter().find(is_root) {
         None => Ok(()),
-        Some(name) => Err(Error::Usage(format!("there is no file {name}; to listen there: --listen={name}"))),
+        Some(name) => {
+            Err(Error::Usage(format!("{name} is a folder with cron's files; to serve those: --cron={name}")))
+        }
     }
 }
 
@@ -81,7 +87,7 @@ fn handed_over(args: &ServeArgs) -> Result<ActivatedSockets, Error> {
 }
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
-    check_files(&args.files)?;
+    check_files(&args)?;
     let handed = handed_over(&args)?;
     warn_of_zone(args.zone.as_ref());
     let ourselves =
