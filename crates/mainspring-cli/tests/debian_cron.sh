@@ -107,6 +107,8 @@ MAILTO=""
 25 6 * * * mara echo nowhere
 MAILTO=root
 25 6 * * * mara true
+25 6 * * * mara echo oops; exit 3
+25 6 * * * mara echo oops; kill $$
 FILE
 file() { # NAME MODE: an entry of root's in /etc/cron.d
     echo "25 6 * * * root /run/show cron.d-$1" >"/etc/cron.d/$1"
