@@ -142,10 +142,12 @@ fn what_debians_cron_runs_runs_here_with_the_same_around_it() {
 /// What Debian's cron runs of all that.
 const RUN: &[&str] = &[
     "bash",
+    "beside-odd",
     "boot",
     "cron.d-executable",
     "cron.d-linked",
     "cron.d-plain",
+    "cut",
     "either-day",
     "end",
     "homeless",

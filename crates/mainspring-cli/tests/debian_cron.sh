@@ -126,6 +126,13 @@ echo '25 6 * * * no-such-user true' >/etc/cron.d/unknown
 echo '25 6 * * * root /run/show cron.d-unknown' >>/etc/cron.d/unknown
 echo '61 6 * * * root true' >/etc/cron.d/faulty
 echo '25 6 * * * root /run/show cron.d-faulty' >>/etc/cron.d/faulty
+cat >/etc/cron.d/odd <<'FILE'
+0 22-6 * * * root /run/show never
+25 6 * * 7-1 root /run/show never
+@reboot root 
+25.5 6-6-7 * jan-decö *-5 root /run/show cut
+25 6 * * * root /run/show beside-odd
+FILE
 
 cd /var/spool/cron/crontabs
 spool() { # NAME OWNER MODE: a user's crontab

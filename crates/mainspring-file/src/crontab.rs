@@ -10,6 +10,7 @@
 //!
 //! A bad line becomes a [`Problem`]; all other lines are read for their problems as well. As with Debian's
 //! cron, a file with one bad line does not come into force; unlike there, the last line needs no newline.
+//! By the [`Rules`] of that cron a line that it takes keeps no other out of force: see `crons_line`.
 //! Line ends may be `\r\n`. A line is a problem as a whole if it has a NUL byte, has bytes that are not UTF-8
 //! (except in a comment), or is longer than [`MAX_LINE_BYTES`].
 //!
@@ -21,6 +22,7 @@
 //! Source: crontab(5) of Debian's cron 3.0pl1
 //! (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>); `CRON_TZ` from crontab(5) of cronie.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -28,12 +30,13 @@ use mainspring_cron::Schedule;
 use mainspring_job::JobName;
 
 use crate::classics::of_setting;
-use crate::problem::{Fault, Problem, text_of};
+use crate::problem::{Fault, Problem, Severity, text_of};
 use crate::source::{Line, Source};
 use crate::system_zone::zone_named;
 
 mod binding;
 pub mod command;
+mod crons_line;
 pub mod definition;
 pub mod entry;
 pub mod environment;
@@ -44,12 +47,13 @@ pub mod names;
 pub mod note;
 pub mod word;
 
-use binding::LineAbove;
+use binding::{LineAbove, minor};
+use crons_line::CronsLine;
 use entry::Entry;
 use environment::{Environment, Setting, Settings};
 use findings::Findings;
 pub use findings::MAX_KEPT_PROBLEMS;
-pub use format::{Format, MAX_LINE_BYTES};
+pub use format::{Format, MAX_LINE_BYTES, Rules};
 use note::Note;
 
 /// The setting that chooses the time zone of the entries below it.
@@ -72,6 +76,8 @@ pub struct Crontab {
     pub remarks: Vec<Problem>,
     /// The names of entries that are comments now: no other entry gets them.
     pub switched_off: Vec<JobName>,
+    /// The commands of the lines that are left out, as they are given to the shell.
+    pub left_out: BTreeSet<String>,
 }
 
 /// An entry with what the lines above it said.
@@ -121,13 +127,20 @@ impl Crontab {
     /// assert_eq!(crontab.problems[0].line_number, 2);
     /// ```
     pub fn parse(source: &Source, format: Format) -> Crontab {
+        Crontab::parse_by(Rules::Own, source, format)
+    }
+
+    /// The same by other rules.
+    pub fn parse_by(rules: Rules, source: &Source, format: Format) -> Crontab {
         let mut reader = Reader {
+            rules,
             format,
             zone: None,
             settings: Settings::default(),
             above: LineAbove::Nothing,
             entries: Vec::new(),
             found: Findings::default(),
+            left_out: BTreeSet::new(),
         };
         for line in source.lines() {
             reader.read(line);
@@ -142,12 +155,13 @@ impl Crontab {
         let Findings { problems, unkept_count, remarks, switched_off } = reader.found;
         debug_assert!(problems.is_sorted_by_key(|problem| problem.line_number), "they stand as in the file");
         debug_assert!(remarks.is_sorted_by_key(|remark| remark.line_number), "they stand as in the file");
-        Crontab { entries, problems, unkept_count, remarks, switched_off }
+        Crontab { entries, problems, unkept_count, remarks, switched_off, left_out: reader.left_out }
     }
 }
 
 /// What holds from one line to the next.
 struct Reader<'s> {
+    rules: Rules,
     format: Format,
     zone: Option<TimeZone>,
     settings: Settings,
@@ -156,6 +170,7 @@ struct Reader<'s> {
     /// Each with the number of settings above it: their environments are known when all settings are.
     entries: Vec<(PlacedEntry, usize)>,
     found: Findings,
+    left_out: BTreeSet<String>,
 }
 
 impl<'s> Reader<'s> {
@@ -167,8 +182,28 @@ impl<'s> Reader<'s> {
             return;
         }
         if let Err(fault) = self.read_text(line, indent, above) {
-            self.found.tell(Problem::new(line, fault));
+            let text = String::from_utf8_lossy(&line.bytes[indent..]);
+            let crons = self.crons_line(&text).filter(|_| self.entries.len() < MAX_ENTRIES);
+            let severity = if crons.is_some() { Severity::Minor } else { Severity::Problem };
+            self.found.tell(Problem { severity, ..Problem::new(line, fault) });
+            self.left_out.extend(crons.map(|crons| crons.shell_text()));
         }
+    }
+
+    /// The line as cron reads it, if its rules hold and it takes it.
+    fn crons_line(&self, text: &str) -> Option<CronsLine> {
+        let is_setting = Setting::parse(text).is_ok();
+        if self.rules == Rules::Own || is_setting { None } else { CronsLine::read(text, self.format) }
+    }
+
+    /// Reads an entry. A fault beside it is in what cron skips.
+    fn entry(&self, text: &str) -> Result<(Entry, Option<Fault>), Fault> {
+        Entry::parse(text, self.format).map(|entry| (entry, None)).or_else(|fault| {
+            let crons = self.crons_line(text).and_then(|crons| Entry::parse(&crons.text, self.format).ok());
+            let entry = crons.ok_or_else(|| fault.clone())?;
+            let hint = "cron skips the rest of such a field, and so the entry is due by what is before it";
+            Ok((entry, Some(Fault { hint: Some(hint.to_owned()), ..fault })))
+        })
     }
 
     fn read_text(&mut self, line: Line<'_>, indent: usize, above: LineAbove<'_>) -> Result<(), Fault> {
@@ -187,14 +222,17 @@ impl<'s> Reader<'s> {
                 return Ok(());
             }
             Err(fault) if Setting::is_likely(text) => Err(fault),
-            Err(_) => Entry::parse(text, self.format),
+            Err(_) => self.entry(text),
         };
         // A note was meant for this line, whatever that was meant to be.
-        let entry = entry.map_err(|fault| fault.shifted(indent))?;
+        let (entry, skipped) = entry.map_err(|fault| fault.shifted(indent))?;
         if self.entries.len() == MAX_ENTRIES {
             return Err(Fault::new(indent..whole.len(), format!("a file has at most {MAX_ENTRIES} entries")));
         }
         let Ok(note) = above.of_entry(&mut self.found) else { return Ok(()) };
+        if let Some(fault) = skipped {
+            self.found.tell(minor(line, fault.shifted(indent)));
+        }
         let placed = PlacedEntry {
             line_number: line.number,
             line: whole.to_owned(),
@@ -269,6 +307,26 @@ mod tests {
         assert_eq!(crontab.entries.len(), 2);
         let lines: Vec<usize> = crontab.problems.iter().map(|problem| problem.line_number).collect();
         assert_eq!(lines, [2, 3]);
+    }
+
+    #[test]
+    fn by_the_rules_of_cron_a_line_that_it_takes_is_left_out_or_read_as_there() {
+        let text =
+            "0 22-6 * * * echo night\n1.5 * * * * echo part\n@reboot\n* * * * *\n61 * * * * x\n@daily b\n";
+        let by = |rules| Crontab::parse_by(rules, &Source::new("test", text), Format::User);
+        let found = |crontab: &Crontab| {
+            crontab.problems.iter().map(|one| (one.line_number, one.severity)).collect::<Vec<_>>()
+        };
+        use Severity::{Minor, Problem};
+        let crons = by(Rules::Crons);
+        assert_eq!(found(&crons), [(1, Minor), (2, Minor), (3, Minor), (4, Minor), (5, Problem)]);
+        let commands: Vec<_> =
+            crons.entries.iter().map(|one| one.entry.command.shell_text.as_str()).collect();
+        assert_eq!(commands, ["echo part", "b"]);
+        assert!(crons.left_out.iter().eq(["", "echo night"]));
+        let own = by(Rules::Own);
+        assert_eq!((own.entries.len(), own.left_out.len()), (1, 0));
+        assert!(found(&own).iter().all(|(_, severity)| *severity == Problem));
     }
 
     #[test]

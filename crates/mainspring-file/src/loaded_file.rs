@@ -17,7 +17,7 @@ use mainspring_job::{Group, JobName};
 
 use crate::budget::Budget;
 use crate::cron_places::{CronPlaces, Kind, Place};
-use crate::crontab::{Crontab, Format, definition};
+use crate::crontab::{Crontab, Format, Rules, definition};
 use crate::hook::Target;
 use crate::jobfile::{JobFile, PlacedJob, is_job_file};
 use crate::problem::{Fault, Problem, Severity, render};
@@ -44,6 +44,8 @@ pub struct LoadedFile {
     pub remarks: Vec<Problem>,
     /// The names of entries that are comments now: no other entry gets them.
     pub switched_off: Vec<JobName>,
+    /// The commands of lines that are left out: see [`Rules`].
+    pub left_out: BTreeSet<String>,
 }
 
 /// How files are read.
@@ -136,7 +138,8 @@ impl LoadedFile {
             let source = source.clone();
             return LoadedFile { source, jobs, groups, problems, unkept_count, ..LoadedFile::default() };
         }
-        let crontab = Crontab::parse(source, kind.format);
+        let rules = if kind.habits.are_crons { Rules::Crons } else { Rules::Own };
+        let crontab = Crontab::parse_by(rules, source, kind.format);
         let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone, &kind.habits, budget);
         let mut problems = crontab.problems;
         problems.extend(faulty);
@@ -149,6 +152,7 @@ impl LoadedFile {
             unkept_count: crontab.unkept_count,
             remarks: crontab.remarks,
             switched_off: crontab.switched_off.into_iter().map(|name| kind.habits.named(name)).collect(),
+            left_out: crontab.left_out,
         }
     }
 

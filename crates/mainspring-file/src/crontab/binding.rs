@@ -116,7 +116,7 @@ impl<'s> LineAbove<'s> {
 }
 
 /// A fault that keeps no entry out of force.
-fn minor(line: Line<'_>, fault: Fault) -> Problem {
+pub(super) fn minor(line: Line<'_>, fault: Fault) -> Problem {
     Problem { severity: Severity::Minor, ..Problem::new(line, fault) }
 }
 

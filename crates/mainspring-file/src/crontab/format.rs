@@ -5,6 +5,8 @@
 //! System   m h dom mon dow user command     /etc/crontab and /etc/cron.d
 //! ```
 //!
+//! Its lines are read by the [`Rules`] of this program, or by those of Debian's cron.
+//!
 //! Cost: none.
 //!
 //! Does not look into a file to find out which of the two it is: its place says it, or the command line.
@@ -29,6 +31,15 @@ pub enum Format {
     User,
     /// The system's crontab, as `/etc/crontab` and the files in `/etc/cron.d`: a user name follows the time.
     System,
+}
+
+/// By whose rules the lines of a crontab are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// By those of this program: each line with a fault is a problem.
+    Own,
+    /// By those of Debian's cron: what it takes, although it is wrong, is a minor problem.
+    Crons,
 }
 
 impl Format {

@@ -12,6 +12,8 @@
 //! A job that is absent may come back as it was, with its pause. So it is known for the first two
 //! comparisons, which an entry passes that was away for a while, and no other entry gets its name.
 //!
+//! The job of a line that is left out, as its command says, goes to no other entry either.
+//!
 //! A job of a user's crontab has the user behind its name, as in `backup@mara`, and takes none of root's.
 //!
 //! A job keeps the name that it had before. So history, pauses and counts stay with the job when lines come
@@ -122,14 +124,14 @@ impl Content {
 pub enum Likeness {
     /// In their commands at least: for jobs of another file.
     InCommand,
-    /// In their words at least: for jobs of the same file.
+    /// In their words or schedules at least: for jobs of the same file.
     InWord,
 }
 
 /// Gives jobs that do not say their names those that they had before, and removes these from `known`. No job
 /// of the file gets a name that another one of it says, or that an entry says which is a comment now.
 pub fn recall(loaded: &mut LoadedFile, known: &mut Vec<KnownJob>, alike: Likeness) {
-    let LoadedFile { jobs, switched_off, .. } = loaded;
+    let LoadedFile { jobs, switched_off, left_out, .. } = loaded;
     let named = jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone());
     let named_now: BTreeSet<JobName> = named.chain(switched_off.iter().cloned()).collect();
     // `echo-2` comes before `echo-10`, as it did when the names were given.
@@ -157,6 +159,10 @@ pub fn recall(loaded: &mut LoadedFile, known: &mut Vec<KnownJob>, alike: Likenes
             }
         }
         known.retain(|one| !found.contains(&one.name));
+        if comparison + 1 == BY_COMMAND {
+            let rests = |one: &KnownJob| left_out.contains(&one.content.command);
+            switched_off.extend(known.extract_if(.., |one| rests(one)).map(|one| one.name));
+        }
     }
 }
 
@@ -356,6 +362,19 @@ mod tests {
         assert_eq!(after("2 2 * * * echo b\n"), ["echo-2"], "it is back");
         assert_eq!(after("3 3 * * * echo b\n1 1 * * * echo a\n"), ["echo-2", "echo"], "and so it is here");
         assert_eq!(after("1 1 * * * echo z\n"), ["echo"]);
+    }
+
+    #[test]
+    fn the_name_of_a_line_that_is_left_out_goes_to_no_other_entry() {
+        let before = named("1 1 * * * echo a\n2 2 * * * echo b\n");
+        let mut known: Vec<_> = before.iter().filter_map(|placed| KnownJob::of(&placed.job)).collect();
+        let jobs = read("1 1 * * * echo a\n3 3 * * * echo new\n");
+        let mut loaded = LoadedFile { jobs, left_out: ["echo b".to_owned()].into(), ..LoadedFile::default() };
+        recall(&mut loaded, &mut known, Likeness::InWord);
+        assert_eq!((loaded.jobs[1].is_named, loaded.switched_off[0].as_str()), (false, "echo-2"));
+        // It is absent then, and its line is mended.
+        let of_line = KnownJob::of_absent(&before[1].job).unwrap();
+        assert_eq!(recalled(vec![of_line], "3 3 * * * echo new\n2 4 * * * echo b\n"), ["echo", "echo-2"]);
     }
 
     #[test]
