@@ -152,6 +152,7 @@ const RUN: &[&str] = &[
     "end",
     "homeless",
     "mara",
+    "no-zone",
     "nobody",
     "nowhere",
     "spool-homeless",

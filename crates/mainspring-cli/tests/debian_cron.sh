@@ -131,7 +131,10 @@ cat >/etc/cron.d/odd <<'FILE'
 25 6 * * 7-1 root /run/show never
 @reboot root 
 25.5 6-6-7 * jan-decö *-5 root /run/show cut
+CRON_TZ=Asia/Tokyo
 25 6 * * * root /run/show beside-odd
+CRON_TZ=Nowhere/Bad
+25 6 * * * root /run/show no-zone
 FILE
 
 cd /var/spool/cron/crontabs

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! # comment            ignored, like a blank line; never at the end of another line
-//! CRON_TZ = Asia/Tokyo the time zone of the entries below; "" goes back to the default
+//! CRON_TZ = Asia/Tokyo the time zone of the entries below; "" goes back to the default. By cron's rules a variable
 //! A = 1                part of the environment of the entries below
 //! # mainspring: ..     name and policies of the entry on the next line: see note and binding
 //! 0 5 * * * backup.sh  an entry, which takes the settings so far with it
@@ -215,8 +215,15 @@ impl<'s> Reader<'s> {
                 for fault in of_setting(&setting, text) {
                     self.found.remark(Problem::warning(line, fault.shifted(indent)));
                 }
-                if setting.name == ZONE_SETTING {
-                    self.zone = zone(&setting.value, text).map_err(|fault| fault.shifted(indent))?;
+                match self.rules {
+                    _ if setting.name != ZONE_SETTING => {}
+                    Rules::Own => {
+                        self.zone = zone(&setting.value, text).map_err(|fault| fault.shifted(indent))?;
+                    }
+                    Rules::Crons => {
+                        let message = "to Debian's cron this is a variable like any other: the zone stays";
+                        self.found.tell(minor(line, Fault::new(indent..whole.len(), message)));
+                    }
                 }
                 self.settings.add(setting);
                 return Ok(());
@@ -292,6 +299,17 @@ mod tests {
         let crontab = crontab("@daily a\nCRON_TZ=Asia/Tokyo\n@daily b\nCRON_TZ=\"\"\n@daily c\n");
         let zones: Vec<_> = crontab.entries.iter().map(|entry| entry.zone.as_ref()?.iana_name()).collect();
         assert_eq!(zones, [None, Some("Asia/Tokyo"), None]);
+    }
+
+    #[test]
+    fn by_the_rules_of_cron_cron_tz_is_a_variable_and_a_minor_problem() {
+        let source = Source::new("test", "CRON_TZ=America/New_York\n CRON_TZ = Mars/Base\n59 9 * * * a\n");
+        let crontab = Crontab::parse_by(Rules::Crons, &source, Format::User);
+        let found =
+            crontab.problems.iter().map(|one| (one.line_number, one.severity, one.fault.span.clone()));
+        assert_eq!(found.collect::<Vec<_>>(), [(1, Severity::Minor, 0..24), (2, Severity::Minor, 1..20)]);
+        let entry = &crontab.entries[0];
+        assert_eq!((entry.zone.is_none(), entry.environment.value("CRON_TZ")), (true, Some("Mars/Base")));
     }
 
     #[test]
