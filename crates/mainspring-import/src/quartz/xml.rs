@@ -24,17 +24,41 @@ use crate::key::{Key, is, lost, read_key, unneeded};
 /// How deep elements may be nested: the schema has six levels.
 const MAX_DEPTH: usize = 64;
 
-/// A trigger on its way, with the name of its job.
-type Trigger = Draft<Option<String>>;
+/// The group of what says none.
+const USUAL_GROUP: &str = "DEFAULT";
+
+/// The key of a job: jobs of two groups may have one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct JobKey {
+    name: String,
+    group: String,
+}
+
+impl JobKey {
+    /// The key in the usual group if it says none.
+    fn in_a_group(self) -> JobKey {
+        let group = if self.group.is_empty() { USUAL_GROUP.to_owned() } else { self.group };
+        JobKey { group, ..self }
+    }
+}
+
+/// A trigger on its way, with the key of its job.
+type Trigger = Draft<JobKey>;
 
 /// Elements of a cron trigger.
-const QUARTZ_KEYS: &[Key<Option<String>, PlacedText>] = &[
+const QUARTZ_KEYS: &[Key<JobKey, PlacedText>] = &[
     is("name", "jobs.NAME", |trigger, content| trigger.job.name.clone_from(&content.text), ""),
     is(
         "job-name",
         "a comment",
-        |trigger, content| trigger.values = Some(content.text.clone()),
+        |trigger, content| trigger.values.name.clone_from(&content.text),
         "`{call}` of --run is the job's class",
+    ),
+    is(
+        "job-group",
+        "a comment",
+        |trigger, content| trigger.values.group.clone_from(&content.text),
+        "jobs of two groups may have one name; without it DEFAULT, as there",
     ),
     is(
         "cron-expression",
@@ -53,7 +77,7 @@ const QUARTZ_KEYS: &[Key<Option<String>, PlacedText>] = &[
     is("end-time", "end", |trigger, content| trigger.job.end = Some(content.text.clone()), ""),
     is("priority", "priority", priority, "5 is the usual one there, and 0 here"),
     is("description", "a comment", |trigger, content| trigger.job.comment(content.text.clone()), ""),
-    unneeded("group job-group", "names are not grouped"),
+    unneeded("group", "of triggers with one name the second gets a number"),
     lost("calendar-name", "the calendar is not read: what it leaves out is due", "exclude, exclude_dates"),
     lost("entry key value", "data of a trigger is not carried over", "env, or arguments of the command"),
     lost("start-time-seconds-in-future", "a trigger starts when its file is in force", "start"),
@@ -107,7 +131,7 @@ type XmlFault = (Place, String);
 
 /// The jobs of a text.
 pub(super) fn read(text: &str, file: usize, findings: &mut Findings) -> Vec<JobFacts> {
-    let mut scan = Scan { open: Vec::new(), jobs: Vec::new(), classes: HashMap::new(), findings };
+    let mut scan = Scan { open: Vec::new(), triggers: Vec::new(), classes: HashMap::new(), findings };
     let mut reader = quick_xml::Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let offset = |position: u64| usize::try_from(position).map_or(text.len(), |at| at.min(text.len()));
@@ -132,23 +156,35 @@ pub(super) fn read(text: &str, file: usize, findings: &mut Findings) -> Vec<JobF
         scan.findings.problem(&open.place, format!("the element `{}` is not closed", open.name));
         return Vec::new();
     }
-    let Scan { mut jobs, classes, .. } = scan;
-    for job in &mut jobs {
-        // The name of the job was kept as what is called.
-        if let Some(Call::Text(name)) = job.call.take() {
-            let class = classes.get(&name).cloned().unwrap_or(name);
-            job.comment(format!("calls {class}"));
-            job.call = Some(Call::Text(class));
-        }
+    let Scan { triggers, classes, findings, .. } = scan;
+    triggers.into_iter().map(|trigger| with_class(trigger, &classes, findings)).collect()
+}
+
+/// The job of a trigger, with the class of the job that it names.
+fn with_class(
+    (mut job, key): (JobFacts, JobKey),
+    classes: &HashMap<JobKey, String>,
+    findings: &mut Findings,
+) -> JobFacts {
+    if key.name.is_empty() {
+        return job;
     }
-    jobs
+    let class = classes.get(&key).unwrap_or_else(|| {
+        let JobKey { name, group } = &key;
+        let message = format!("the job `{name}` of the group `{group}` is not here: it stands for its class");
+        findings.remark(&job.place, message);
+        name
+    });
+    job.comment(format!("calls {class}"));
+    job.call = Some(Call::Text(class.clone()));
+    job
 }
 
 struct Scan<'f> {
     open: Vec<Open>,
-    jobs: Vec<JobFacts>,
-    /// The classes of jobs by their names.
-    classes: HashMap<String, String>,
+    /// What each makes a job, and the key of the job that it names.
+    triggers: Vec<(JobFacts, JobKey)>,
+    classes: HashMap<JobKey, String>,
     findings: &'f mut Findings,
 }
 
@@ -219,9 +255,8 @@ impl Scan<'_> {
         if trigger.job.when.is_empty() && !trigger.findings.has_problem() {
             trigger.findings.problem(&open.place, "the trigger has no cron-expression");
         }
-        trigger.job.call = trigger.values.map(Call::Text);
         self.findings.append(trigger.findings);
-        self.jobs.push(trigger.job);
+        self.triggers.push((trigger.job, trigger.values.in_a_group()));
     }
 
     fn job(&mut self, open: &Open) {
@@ -231,7 +266,8 @@ impl Scan<'_> {
         };
         // Quartz.NET says a type.
         if let (Some(name), Some(class)) = (text_of(&["name"]), text_of(&["job-class", "job-type"])) {
-            self.classes.insert(name, class);
+            let key = JobKey { name, group: text_of(&["group"]).unwrap_or_default() };
+            self.classes.insert(key.in_a_group(), class);
         }
     }
 }
