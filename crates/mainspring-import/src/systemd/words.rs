@@ -214,12 +214,21 @@ fn expand(c: char, specifiers: &Specifiers<'_>) -> Option<String> {
     let unit = specifiers.unit;
     let bare = unit.rsplit_once('.').map_or(unit, |(name, _)| name);
     let (prefix, instance) = bare.split_once('@').unwrap_or((bare, ""));
+    let last_part = prefix.rsplit_once('-').map_or(prefix, |(_, last)| last);
     Some(match c {
         '%' => "%".to_owned(),
         'n' => unit.to_owned(),
         'N' => bare.to_owned(),
-        'p' | 'P' => prefix.to_owned(),
-        'i' | 'I' => instance.to_owned(),
+        'p' => prefix.to_owned(),
+        'P' => unescaped(prefix)?,
+        'i' => instance.to_owned(),
+        'I' => unescaped(instance)?,
+        'j' => last_part.to_owned(),
+        'J' => unescaped(last_part)?,
+        'f' => {
+            let path = unescaped(if instance.is_empty() { prefix } else { instance })?;
+            format!("/{}", path.trim_start_matches('/'))
+        }
         't' => "/run".to_owned(),
         'S' => "/var/lib".to_owned(),
         'C' => "/var/cache".to_owned(),
@@ -230,6 +239,20 @@ fn expand(c: char, specifiers: &Specifiers<'_>) -> Option<String> {
         'u' => specifiers.user?.to_owned(),
         _ => return None,
     })
+}
+
+/// A part of a unit's name without its escapes: `-` is a slash, and `\xNN` is a byte. `None` if it has
+/// others, or is no text then.
+fn unescaped(part: &str) -> Option<String> {
+    let mut pieces = part.split('\\');
+    let mut bytes = pieces.next().unwrap_or_default().replace('-', "/").into_bytes();
+    for piece in pieces {
+        let digits = piece.strip_prefix('x')?.get(..2)?;
+        let is_byte = digits.bytes().all(|digit| digit.is_ascii_hexdigit()) && digits != "00";
+        bytes.push(u8::from_str_radix(digits, 16).ok().filter(|_| is_byte)?);
+        bytes.extend(piece[1 + digits.len()..].replace('-', "/").into_bytes());
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// The text of a word without variables.
@@ -280,6 +303,37 @@ mod tests {
             (r#"/bin/a """#, "/bin/a ''"),
         ] {
             assert_eq!(shell_line(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_capital_specifiers_are_without_the_escapes_of_the_name() {
+        for (unit, text, expected) in [
+            ("btrfs-scrub@mnt-data.service", "/%I %i", Some("/mnt/data mnt-data")),
+            ("a@-.service", "%I", Some("/")),
+            (r"a@x\x2dy-z\xc3\xa9.service", "%I", Some("x-y/zé")),
+            (
+                r"sync-my\x2dbox@1.service",
+                "%p %P %j %J",
+                Some(r"sync-my\x2dbox sync/my-box my\x2dbox my-box"),
+            ),
+            ("a-b.service", "%J%I %f", Some("b /a/b")),
+            ("a@mnt-data.service", "%f", Some("/mnt/data")),
+            ("a@-.service", "%f", Some("/")),
+            // Escapes that are none, and what is no text.
+            (r"a@x\y.service", "%I", None),
+            (r"a@\x2.service", "%I", None),
+            (r"a@\x+2.service", "%I", None),
+            (r"a@\x00.service", "%I", None),
+            (r"a@\xff.service", "%I", None),
+        ] {
+            let found = split(text, &Specifiers { unit, user: None }, HasVariables::No);
+            let words: Vec<String> = found.words.iter().filter_map(|word| literal(word)).collect();
+            assert_eq!(
+                found.unknown.is_empty().then(|| words.join(" ")).as_deref(),
+                expected,
+                "{unit} {text}"
+            );
         }
     }
 
