@@ -21,7 +21,9 @@
 //! Source: [sidekiq-cron](https://github.com/sidekiq-cron/sidekiq-cron#readme),
 //! [fugit](https://github.com/floraison/fugit#readme), the parser of its expressions.
 
-use mainspring_cron::Expression;
+mod fugit;
+
+use mainspring_cron::{Every, Expression, ParseError};
 use mainspring_file::source::Source;
 use mainspring_job::CatchUp;
 
@@ -49,7 +51,7 @@ const SIDEKIQ_KEYS: &[Key<JobWords, Node>] = &[
         "cron",
         "cron, zone",
         cron,
-        "fields and a zone, which without one is that of the server; `every day at noon` has no equal; missed times are left out, as there",
+        "fields and a zone, which without one is that of the server; ranges past midnight and days from the end are written as cron has them; `every day at noon`, `mon%2` and `5#-2` have no equal; missed times are left out, as there",
     ),
     near(
         "every",
@@ -166,24 +168,43 @@ fn cron(reader: &mut Job, node: &Node) {
         Ok(Expression::Every(every)) => reader.job.due(When::every(&every)),
         Ok(_) => {
             reader.job.due(When::Cron(fields.to_owned()));
-            reader.job.zone = zone.map(str::to_owned);
+            reader.job.zone = zone;
         }
-        Err(_) if fields.starts_with(|c: char| c.is_ascii_alphabetic()) || fields.contains(['&', '%']) => {
-            let message = format!("`{fields}` is an expression of fugit, and not of cron");
-            reader.findings.warn(&node.place, message, "write it as five fields: cron = \"0 12 * * *\"");
-            reader.job.comment(format!("due: {fields}"));
-            reader.job.switch_off_without_time(format!("its time is not known here: {fields}"));
-        }
-        Err(error) => reader.findings.problem(&node.place, format!("`{fields}`: {error}")),
+        Err(error) => of_fugit(reader, node, (fields, zone), &error),
+    }
+}
+
+/// An expression that only fugit reads: as cron has it where that is exact.
+fn of_fugit(reader: &mut Job, node: &Node, (fields, zone): (&str, Option<String>), error: &ParseError) {
+    let made = fugit::as_cron(fields);
+    if let Some(made) = made.as_ref().filter(|made| Expression::parse(made).is_ok()) {
+        reader.job.comment(format!("due: {fields}"));
+        reader.job.due(When::Cron(made.clone()));
+        reader.job.zone = zone;
+    } else if made.is_some() || fugit::is_its_own(fields) {
+        let message = format!("`{fields}` is an expression of fugit, and not of cron");
+        reader.findings.warn(&node.place, message, "write it as five fields: cron = \"0 12 * * *\"");
+        reader.job.comment(format!("due: {fields}"));
+        reader.job.switch_off_without_time(format!("its time is not known here: {fields}"));
+    } else {
+        reader.findings.problem(&node.place, format!("`{fields}`: {error}"));
     }
 }
 
 fn every(reader: &mut Job, node: &Node) {
     let node = node.list().first().unwrap_or(node);
     let Some(text) = reader.text(node) else { return };
-    match Expression::parse(&format!("@every {text}")) {
-        Ok(_) => reader.job.due(When::Every(text.to_owned())),
-        Err(error) => reader.findings.problem(&node.place, format!("`{text}`: {error}")),
+    let Err(error) = Expression::parse(&format!("@every {text}")) else {
+        return reader.job.due(When::Every(text.to_owned()));
+    };
+    match fugit::period(text).filter(|period| !period.is_zero()).map(Every::new) {
+        Some(Some(every)) => reader.job.due(When::every(&every)),
+        Some(None) => {
+            let message = format!("`{text}`: a period is from 1 ms to 36525 days");
+            reader.findings.warn(&node.place, message, "say when in the job file");
+            reader.job.switch_off_without_time(format!("its period has no equal here: {text}"));
+        }
+        None => reader.findings.problem(&node.place, format!("`{text}`: {error}")),
     }
 }
 
