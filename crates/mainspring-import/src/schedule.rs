@@ -5,10 +5,10 @@
 //! Does not parse expressions: `mainspring_cron` does.
 
 /// Whether an expression restricts both day fields and one of them begins with `*`: cron then wants both
-/// days, and Kubernetes, whose parser looks for a whole `*`, either.
+/// days, and Kubernetes and fugit, whose parsers look for a whole `*`, either.
 pub(crate) fn is_or_beside_star(fields: &str) -> bool {
     let fields: Vec<&str> = fields.split_whitespace().collect();
-    let [_, _, days, _, weekdays] = fields[..] else { return false };
+    let [.., _, _, days, _, weekdays] = fields[..] else { return false };
     let is_whole = |field: &str| matches!(field, "*" | "?" | "*/1");
     let is_restricted = !is_whole(days) && !is_whole(weekdays);
     is_restricted && (days.starts_with('*') || weekdays.starts_with('*'))
@@ -63,6 +63,7 @@ mod tests {
     #[test]
     fn a_step_of_a_star_beside_another_day_is_read_otherwise() {
         assert!(is_or_beside_star("0 0 */2 * 1"));
+        assert!(is_or_beside_star("0 0 0 */2 * 1"));
         assert!(!is_or_beside_star("0 0 1 * 1"));
         assert!(!is_or_beside_star("0 0 */2 * *"));
     }

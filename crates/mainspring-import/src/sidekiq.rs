@@ -31,7 +31,7 @@ use crate::draft::Draft;
 use crate::facts::{Call, JobFacts, When};
 use crate::finding::{Findings, text_of};
 use crate::key::{Key, is, lost, near, read_table, unneeded};
-use crate::schedule::without_zone;
+use crate::schedule::{is_or_beside_star, without_zone};
 use crate::yaml::{Language, MAX_DEPTH, Node, Value, documents};
 
 /// What a job says that is judged when all of it is known.
@@ -51,7 +51,7 @@ const SIDEKIQ_KEYS: &[Key<JobWords, Node>] = &[
         "cron",
         "cron, zone",
         cron,
-        "fields and a zone, which without one is that of the server; ranges past midnight and days from the end are written as cron has them; `every day at noon`, `mon%2` and `5#-2` have no equal; missed times are left out, as there",
+        "fields and a zone, which without one is that of the server; ranges past midnight and days from the end are written as cron has them; of two restricted days either, by day_rule = \"or\" where that differs; `every day at noon`, `mon%2` and `5#-2` have no equal; missed times are left out, as there",
     ),
     near(
         "every",
@@ -168,6 +168,7 @@ fn cron(reader: &mut Job, node: &Node) {
         Ok(Expression::Every(every)) => reader.job.due(When::every(&every)),
         Ok(_) => {
             reader.job.due(When::Cron(fields.to_owned()));
+            reader.job.day_rule = is_or_beside_star(fields).then_some("or");
             reader.job.zone = zone;
         }
         Err(error) => of_fugit(reader, node, (fields, zone), &error),
