@@ -11,6 +11,7 @@
 use std::time::Duration;
 
 use mainspring_action::key::{MAX_UMASK, bytes_of};
+use mainspring_action::names::CPU_PERCENT;
 use mainspring_job::{MAX_KILL_GRACE, Signal};
 
 use super::command::{Run, run_of};
@@ -94,7 +95,7 @@ pub(super) const SERVICE_KEYS: &[Key<UnitWords, PlacedText>] = &[
     is("OOMScoreAdjust", "oom_score_adj", |reader, it| reader.job.body.oom_score_adj = reader.number(it), ""),
     is("UMask", "umask", umask, ""),
     is("MemoryMax MemoryLimit", "memory_max", memory_max, "a run that gets no cgroup fails"),
-    is("CPUQuota", "cpu_max", cpu_quota, "a run that gets no cgroup fails"),
+    is("CPUQuota", "cpu_max", cpu_quota, "a part of a per cent is one; a run that gets no cgroup fails"),
     is("NoNewPrivileges", "no_new_privileges", no_new_privileges, ""),
     is("LimitNOFILE", "limits", |reader, it| limit(reader, "open_files", bytes, it), "its `open_files`"),
     is("LimitNPROC", "limits", |reader, it| limit(reader, "processes", bytes, it), "its `processes`"),
@@ -319,11 +320,28 @@ fn memory_max(reader: &mut UnitReader, given: &PlacedText) {
 }
 
 fn cpu_quota(reader: &mut UnitReader, given: &PlacedText) {
-    match given.text.strip_suffix('%').and_then(|number| number.parse().ok()) {
-        Some(percent) => reader.job.body.cpu_max = Some(percent),
-        None if given.text.is_empty() => reader.job.body.cpu_max = None,
-        None => reader.findings.problem(&given.place, format!("expected per cent, found `{}`", given.text)),
+    let units = [("%", 1.0), ("‰", 0.1), ("‱", 0.01)];
+    let found = units.iter().find_map(|(suffix, percent)| {
+        let number: f64 = given.text.strip_suffix(suffix)?.trim_end().parse().ok()?;
+        Some(number * percent).filter(|percent| 0.0 < *percent)
+    });
+    reader.job.body.cpu_max = found.map(|percent| whole_percent(reader, given, percent));
+    if found.is_none() && !given.text.is_empty() {
+        reader.findings.problem(&given.place, format!("expected per cent, found `{}`", given.text));
     }
+}
+
+/// The least limit that is as high.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within the range")]
+fn whole_percent(reader: &mut UnitReader, given: &PlacedText, percent: f64) -> u32 {
+    let (least, greatest) = (f64::from(*CPU_PERCENT.start()), f64::from(*CPU_PERCENT.end()));
+    // What is no fraction of a binary number is not a bit more than it is.
+    let whole = (percent - 1e-6).ceil().clamp(least, greatest) as u32;
+    if 1e-6 < (f64::from(whole) - percent).abs() {
+        let message = format!("a limit is a whole per cent up to {} here: it is {whole}%", CPU_PERCENT.end());
+        reader.findings.warn(&given.place, message, "nothing, or write cpu_max into the job file");
+    }
+    whole
 }
 
 fn no_new_privileges(reader: &mut UnitReader, given: &PlacedText) {

@@ -94,7 +94,11 @@ fn every(reader: &mut UnitReader, given: &PlacedText) {
     let Some(duration) = reader.duration(given) else { return };
     match Every::new(duration) {
         Some(every) => reader.job.due(When::every(&every)),
-        None => reader.findings.problem(&given.place, "a period is from 1 ms to 36525 days"),
+        None => {
+            let message = "a period is from 1 ms to 36525 days: the job is written as a comment";
+            reader.findings.warn(&given.place, message, "say when in the job file");
+            reader.job.switch_off_without_time(format!("its period has no equal here: {}", given.text));
+        }
     }
 }
 

@@ -93,10 +93,10 @@ impl UnitReader {
         Some(PlacedText { text, place: given.place.clone() })
     }
 
-    /// A number; what is none is a problem. `None` beyond 32 bits as well.
+    /// A number; what is none is a problem. `None` beyond 32 bits, and where it is taken back, as well.
     pub(super) fn number(&mut self, given: &PlacedText) -> Option<i32> {
         let found: Option<i64> = given.text.parse().ok();
-        if found.is_none() {
+        if found.is_none() && !given.text.is_empty() {
             self.findings.problem(&given.place, format!("expected a whole number, found `{}`", given.text));
         }
         found.and_then(|number| i32::try_from(number).ok())
