@@ -72,17 +72,27 @@ fn on_calendar(reader: &mut UnitReader, given: &PlacedText) {
         return;
     }
     reader.values.has_calendar = true;
-    match Expression::parse_oncalendar(&given.text) {
-        Ok(_) => reader.job.due(When::OnCalendar(given.text.clone())),
-        Err(error) => reader.findings.fault(&given.place, error.into()),
+    let PlacedText { text, place } = reader.filled_in(given);
+    match Expression::parse_oncalendar(&text) {
+        Ok(_) => reader.job.due(When::OnCalendar(text)),
+        // A template has no instance yet.
+        Err(_) if text != given.text => {
+            let message = format!("`{}` is `{text}`, which is no time of a calendar", given.text);
+            reader.findings.warn(&place, message, "say when in the job file");
+            reader.job.switch_off_without_time(format!("its time is not known here: {}", given.text));
+        }
+        Err(error) => reader.findings.fault(&place, error.into()),
     }
 }
 
 fn first(reader: &mut UnitReader, given: &PlacedText) {
     if given.text.is_empty() {
         reader.values.first = None;
-    } else if let Some(duration) = reader.duration(given) {
-        reader.values.first = Some((given.clone(), duration));
+        return;
+    }
+    let given = reader.filled_in(given);
+    if let Some(duration) = reader.duration(&given) {
+        reader.values.first = Some((given, duration));
     }
 }
 
@@ -91,7 +101,8 @@ fn every(reader: &mut UnitReader, given: &PlacedText) {
         reader.job.when.retain(|when| !matches!(when, When::Every(_)));
         return;
     }
-    let Some(duration) = reader.duration(given) else { return };
+    let given = reader.filled_in(given);
+    let Some(duration) = reader.duration(&given) else { return };
     match Every::new(duration) {
         Some(every) => reader.job.due(When::every(&every)),
         None => {

@@ -82,6 +82,14 @@ impl UnitReader {
         words.iter().filter_map(|word| literal(word)).collect()
     }
 
+    /// A value with specifiers put in.
+    pub(super) fn filled_in(&mut self, given: &PlacedText) -> PlacedText {
+        // What has none stays as it is, so that a fault is found at its column.
+        let has_specifier = given.text.contains('%');
+        let text = if has_specifier { self.words(given).join(" ") } else { given.text.clone() };
+        PlacedText { text, place: given.place.clone() }
+    }
+
     /// The one word of such a value.
     pub(super) fn word(&mut self, given: &PlacedText) -> Option<String> {
         self.words(given).into_iter().next()
