@@ -236,7 +236,9 @@ fn expand(c: char, specifiers: &Specifiers<'_>) -> Option<String> {
         'E' => "/etc".to_owned(),
         'T' => "/tmp".to_owned(),
         'V' => "/var/tmp".to_owned(),
-        'u' => specifiers.user?.to_owned(),
+        // Of the user whose manager it is: a unit that says a user is one of the system.
+        'u' => specifiers.user.map(|_| "root".to_owned())?,
+        'h' => specifiers.user.map(|_| "/root".to_owned())?,
         _ => return None,
     })
 }
@@ -299,7 +301,7 @@ mod tests {
             (r"/bin/a \x41 \s \\", r"/bin/a A ' ' '\'"),
             ("/bin/a %i %n %p %%", "/bin/a home backup@home.service backup %"),
             ("/bin/a ${X} --y=${X}z $X --y=$X $$X", "/bin/a \"${X}\" --y=\"${X}\"z $X '--y=$X' '$X'"),
-            ("%h/bin/a", "\"${HOME}\"/bin/a"),
+            ("%h/bin/a %u", "/root/bin/a root"),
             (r#"/bin/a """#, "/bin/a ''"),
         ] {
             assert_eq!(shell_line(text), expected, "{text}");
@@ -340,7 +342,9 @@ mod tests {
     #[test]
     fn what_is_not_known_is_named() {
         let specifiers = Specifiers { unit: "a.service", user: None };
-        let found = split("%H \"x", &specifiers, HasVariables::No);
-        assert_eq!((found.unknown, found.is_broken), (vec!['H'], true));
+        let found = split("%H %u \"x", &specifiers, HasVariables::No);
+        assert_eq!((found.unknown, found.is_broken), (vec!['H', 'u'], true));
+        let found = split("%h/bin/a", &specifiers, HasVariables::Yes);
+        assert_eq!(of_shell(&found.words[0]), "\"${HOME}\"/bin/a");
     }
 }
