@@ -32,8 +32,8 @@ pub(super) enum Refusal {
 pub(super) struct CronFields {
     /// Five, six or seven fields.
     pub(super) text: String,
-    /// Whether both days must be.
-    pub(super) has_both_days: bool,
+    /// The rule for two days, where it is not that of cron.
+    pub(super) day_rule: Option<&'static str>,
 }
 
 /// The fields from the least significant on, with the value of one that stands below all that are said.
@@ -57,7 +57,10 @@ impl CronFields {
         let value = |name: &str| -> String {
             let place = ORDER.iter().position(|(known, _)| *known == name).unwrap_or_default();
             match fields.get(name) {
-                Some(text) => text.trim().to_ascii_lowercase(),
+                Some(text) => {
+                    let text = text.to_ascii_lowercase();
+                    text.split(',').map(str::trim).collect::<Vec<_>>().join(",")
+                }
                 None if place < least => ORDER[place].1.to_owned(),
                 None => "*".to_owned(),
             }
@@ -73,21 +76,7 @@ impl CronFields {
                 false => Err(Refusal::Faulty(format!("`{text}` is no {name}"))),
             }
         };
-        let (mut day, mut weekday) = (value("day"), weekdays(&value("day_of_week"))?);
-        if let Some(of_month) = weekday_of_month(&day)? {
-            if weekday != "*" {
-                let message = format!("`{day}` beside a day of the week has no equal in cron");
-                return Err(Refusal::NoEqual(message));
-            }
-            (day, weekday) = ("*".to_owned(), of_month);
-        } else {
-            day = plain("day")?
-                .split(',')
-                .map(|item| if item == "last" { "L" } else { item })
-                .collect::<Vec<_>>()
-                .join(",");
-        }
-        let has_both_days = day != "*" && weekday != "*";
+        let (day, weekday, day_rule) = days(&value("day"), &weekdays(&value("day_of_week"))?)?;
         let (second, year) = (plain("second")?, plain("year")?);
         let five = format!("{} {} {day} {} {weekday}", plain("minute")?, plain("hour")?, plain("month")?);
         let text = match (second.as_str(), year.as_str()) {
@@ -96,7 +85,39 @@ impl CronFields {
             _ => format!("{second} {five} {year}"),
         };
         debug_assert!((5..=7).contains(&text.split(' ').count()), "each field is one word");
-        Ok(CronFields { text, has_both_days })
+        Ok(CronFields { text, day_rule })
+    }
+}
+
+/// The days of the month and those of the week, with the rule for both.
+fn days(day: &str, weekday: &str) -> Result<(String, String, Option<&'static str>), Refusal> {
+    let (mut of_month, mut of_week) = (Vec::new(), Vec::new());
+    for item in day.split(',') {
+        let is_known = |c: char| c.is_ascii_alphanumeric() || "*/-".contains(c);
+        match weekday_of_month(item)? {
+            Some(weekday) => of_week.push(weekday),
+            None if item == "last" => of_month.push("L"),
+            None if item.chars().all(is_known) && !item.is_empty() => of_month.push(item),
+            None => return Err(Refusal::Faulty(format!("`{day}` is no day"))),
+        }
+    }
+    if of_month.contains(&"*") {
+        // Each day is one of them.
+        of_week.clear();
+    }
+    let of_month = of_month.join(",");
+    match (of_month.as_str(), of_week.is_empty()) {
+        (_, true) => {
+            let has_both = of_month != "*" && weekday != "*";
+            Ok((of_month, weekday.to_owned(), has_both.then_some("and")))
+        }
+        _ if weekday != "*" => {
+            let message = format!("`{day}` beside a day of the week has no equal in cron");
+            Err(Refusal::NoEqual(message))
+        }
+        ("", false) => Ok(("*".to_owned(), of_week.join(","), None)),
+        // Each item of a list is a day on its own.
+        (_, false) => Ok((of_month, of_week.join(","), Some("or"))),
     }
 }
 
@@ -163,17 +184,31 @@ mod tests {
             (&[("day", "last")], "0 0 L * *"),
             (&[("day", "3rd fri"), ("hour", "9")], "0 9 * * 5#3"),
             (&[("day", "last sun")], "0 0 * * 0L"),
+            (&[("day", "1st mon, 3rd fri")], "0 0 * * 1#1,5#3"),
+            (&[("day", "15,last,1st  mon")], "0 0 15,L * 1#1"),
+            (&[("hour", "8, 12"), ("day_of_week", "mon , fri")], "0 8,12 * * mon,fri"),
             (&[("month", "6-8,11-12"), ("day", "1")], "0 0 1 6-8,11-12 *"),
             (&[("year", "2027"), ("month", "1")], "0 0 0 1 1 * 2027"),
         ] {
             assert_eq!(made(fields).map(|made| made.text), Ok(expected.to_owned()), "{fields:?}");
         }
-        assert!(made(&[("day", "13"), ("day_of_week", "fri")]).is_ok_and(|made| made.has_both_days));
+        for (day, weekday, expected) in [
+            ("13", "fri", Some("and")),
+            ("13", "*", None),
+            ("last fri", "*", None),
+            ("*/2,1st mon", "*", Some("or")),
+            ("*,1st mon", "*", None),
+        ] {
+            let rule = made(&[("day", day), ("day_of_week", weekday)]).map(|made| made.day_rule);
+            assert_eq!(rule, Ok(expected), "{day} {weekday}");
+        }
     }
 
     #[test]
     fn what_cron_cannot_say_is_told_from_what_is_wrong() {
         assert!(matches!(made(&[("week", "2")]), Err(Refusal::NoEqual(_))));
+        assert!(matches!(made(&[("day", "1st mon"), ("day_of_week", "0")]), Err(Refusal::NoEqual(_))));
+        assert!(matches!(made(&[("day", "6th mon")]), Err(Refusal::Faulty(_))));
         assert!(matches!(made(&[("day_of_week", "sun-mon")]), Err(Refusal::Faulty(_))));
         assert!(matches!(made(&[("hour", "$x")]), Err(Refusal::Faulty(_))));
     }

@@ -43,7 +43,7 @@ pub(super) const TRIGGER_KEYS: &[Key<JobWords, Node>] = &[
         "day",
         "cron",
         |job, node| field(job, "day", node),
-        "`last` is `L`, `3rd fri` is `5#3`, `last fri` is `5L`",
+        "`last` is `L`, `3rd fri` is `5#3`, `last fri` is `5L`; beside others of a list by day_rule = \"or\"",
     ),
     is(
         "week",
@@ -73,7 +73,7 @@ pub(super) const TRIGGER_KEYS: &[Key<JobWords, Node>] = &[
     is("days", "every", |job, node| period(job, node, 86_400), "24 hours"),
     is("hours", "every", |job, node| period(job, node, 3_600), ""),
     is("minutes", "every", |job, node| period(job, node, 60), ""),
-    is("seconds", "every", |job, node| period(job, node, 1), ""),
+    is("seconds", "every", |job, node| period(job, node, 1), "without a length it is 1, as there"),
     is("run_date", "at", |job, node| job.values.run_date = job.text(node).map(iso), ""),
     lost("expression calendar", "it is no key of the triggers of APScheduler 3", "write it as fields"),
 ];
@@ -123,16 +123,7 @@ pub(super) fn finish(job: &mut Job, node: &Node) {
     }
     let kind = std::mem::take(&mut job.values.kind);
     match kind.as_str() {
-        "interval" => match Every::new(job.values.period) {
-            Some(every) => {
-                let message = "a period counts from 1970 here, and not from the start of the scheduler";
-                job.findings.remark(&node.place, message);
-                job.job.due(When::every(&every));
-            }
-            None => {
-                job.findings.problem(&node.place, "the interval has no length, or is longer than a century");
-            }
-        },
+        "interval" => interval(job, node),
         "date" => match job.values.run_date.take() {
             Some(date) => job.job.due(When::At(date)),
             None => job.findings.problem(&node.place, "the trigger has no run_date"),
@@ -149,12 +140,29 @@ pub(super) fn finish(job: &mut Job, node: &Node) {
     }
 }
 
+fn interval(job: &mut Job, node: &Node) {
+    // An interval without a length is a second there.
+    let period = if job.values.period.is_zero() { Duration::from_secs(1) } else { job.values.period };
+    match Every::new(period) {
+        Some(every) => {
+            let message = "a period counts from 1970 here, and not from the start of the scheduler";
+            job.findings.remark(&node.place, message);
+            job.job.due(When::every(&every));
+        }
+        None => {
+            let message = "a period is from 1 ms to 36525 days: the job is written as a comment";
+            job.findings.warn(&node.place, message, "say when in the job file");
+            job.job.switch_off_without_time("its period has no equal here");
+        }
+    }
+}
+
 fn cron(job: &mut Job, node: &Node) {
     let fields = std::mem::take(&mut job.values.fields);
     match CronFields::of(&fields) {
         Ok(made) => match Expression::parse(&made.text) {
             Ok(_) => {
-                job.job.day_rule = made.has_both_days.then_some("and");
+                job.job.day_rule = made.day_rule;
                 job.job.due(When::Cron(made.text));
             }
             Err(error) => job.findings.problem(&node.place, format!("`{}`: {error}", made.text)),
