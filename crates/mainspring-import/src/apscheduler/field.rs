@@ -106,6 +106,7 @@ fn days(day: &str, weekday: &str) -> Result<(String, String, Option<&'static str
         of_week.clear();
     }
     let of_month = of_month.join(",");
+    debug_assert!(!of_month.is_empty() || !of_week.is_empty(), "each item is a day");
     match (of_month.as_str(), of_week.is_empty()) {
         (_, true) => {
             let has_both = of_month != "*" && weekday != "*";

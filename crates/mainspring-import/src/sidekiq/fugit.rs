@@ -59,6 +59,7 @@ pub(super) fn as_cron(text: &str) -> Option<String> {
         made.push(values(text, field)?);
     }
     made.push(weekdays(fields[4])?);
+    debug_assert!(made.iter().all(|field| !field.is_empty()), "each field has a value");
     Some(made.join(" "))
 }
 
@@ -154,6 +155,7 @@ fn range(first: i32, last: i32, field: &Field) -> Vec<i32> {
 
 /// Values as a list of cron, with ranges where they follow one another.
 fn listed(values: &BTreeSet<i32>) -> String {
+    debug_assert!(!values.is_empty(), "each item has a value");
     let mut items: Vec<String> = values
         .iter()
         .filter(|value| **value < 0)
