@@ -33,8 +33,8 @@ mod database;
 /// What is done with a program.
 #[derive(Clone, Copy)]
 enum Trial {
-    /// Cargo finds versions for it. How it has `mainspring-embed`, and what else it depends on: the words of a
-    /// [`dependency`].
+    /// Cargo finds versions for it. How it has `mainspring-embed`, and what else it depends on: the words of
+    /// a [`dependency`].
     Resolves(&'static str, &'static str),
     /// The same of a program that depends on nothing else, which has none of these crates.
     Lacks(&'static str, &'static [&'static str]),

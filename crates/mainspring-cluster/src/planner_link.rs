@@ -31,18 +31,14 @@ use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::AttemptKey;
 use mainspring_server::server::progress_table::ProgressTable;
 
-use super::worker::WORKER_LEASE;
-
 /// How often it is looked, whatever is told. A worker tells that it comes, changes and leaves, and how many
 /// may wait there changes as runs end; that one is silent shows when its lease has run out, which is looked
 /// for then.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A worker that has been silent for so long is given nothing more until it renews: it has missed two renewals,
-/// and is cut off or dead.
-const QUIET: Duration = Duration::from_secs(6);
-
-const _: () = assert!(2 * WORKER_LEASE.as_secs() / 6 < QUIET.as_secs(), "it renews each sixth of its lease");
+/// A worker that has been silent for so long is given nothing more until it renews: it has missed two
+/// renewals, and is cut off or dead.
+pub(super) const QUIET: Duration = Duration::from_secs(6);
 
 /// The same behind a pooler, which passes on nothing.
 const POOLED_LOOK_INTERVAL: Duration = Duration::from_secs(1);

@@ -25,6 +25,7 @@ use mainspring_server::signals::ProcessEnds;
 use super::execution::PLANNER_LEASE;
 use super::lease_cache::LeaseCache;
 use super::membership::{LEAVE_WAIT, Membership};
+use super::planner_link::QUIET;
 
 /// How long the lease of a worker lasts without a renewal: a restart of the database and some lost packets
 /// fit into it, and what ran at a dead worker is tried again not later than that and two seconds.
@@ -32,6 +33,7 @@ pub const WORKER_LEASE: Duration = Duration::from_secs(15);
 
 const _: () =
     assert!(PLANNER_LEASE.as_secs() < WORKER_LEASE.as_secs(), "workers outlast a planner that died");
+const _: () = assert!(2 * WORKER_LEASE.as_secs() / 6 < QUIET.as_secs(), "it renews each sixth of its lease");
 
 /// How long the end of a worker waits for the database: what it reported is on record within it, where the
 /// database answers.

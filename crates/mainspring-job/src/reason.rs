@@ -93,7 +93,7 @@ pub enum Reason {
 }
 
 /// Reasons without a number: code and sentence.
-const PLAIN: [(Reason, &str, &str); 29] = [
+const PLAIN: [(Reason, &str, &str); 28] = [
     (Reason::ServerEnded, "server_ended", "the server ended while it ran"),
     (Reason::ServerDied, "server_died", "the server died while it ran"),
     (Reason::MachineDown, "machine_down", "the machine went down while it ran"),

@@ -104,8 +104,8 @@ pub struct Mark {
     /// The last nominal time that was planned, skipped or given up; or the time at which the job was first
     /// seen.
     pub watermark: Timestamp,
-    /// From when on it is defined. A job that is defined again after it was removed begins again; one that was
-    /// absent does not.
+    /// From when on it is defined. A job that is defined again after it was removed begins again; one that
+    /// was absent does not.
     pub since: Timestamp,
     /// How many occurrences became runs; those that wait for their start are among them.
     pub runs: u64,

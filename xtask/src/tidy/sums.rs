@@ -45,8 +45,8 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-cron"], lines: 4_155, house: 3_700, later: 166 },
     // Workers and their leases, jobs of each server, rates, batches, progress, reasons why a run waits, jobs
     // that come back within a day, places of what is wrong in a policy, bounds of what waits for a group and
-    // for notifications, names that make room for others.
-    Row { crates: &["mainspring-job"], lines: 11_663, house: 7_700, later: 2_887 },
+    // for notifications, names that make room for others, silences that count from a definition.
+    Row { crates: &["mainspring-job"], lines: 11_691, house: 7_700, later: 2_915 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers.
     Row {
@@ -56,31 +56,32 @@ const ROWS: [Row; 12] = [
         later: 4_135,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows. Literals of Python,
-    // templates and drop-ins of systemd, defaults of keys that are left out.
-    Row { crates: &["mainspring-import"], lines: 3_832, house: 0, later: 3_841 },
+    // templates and drop-ins of systemd, defaults of keys that are left out,
+    // what fugit and APScheduler take, specifiers of systemd.
+    Row { crates: &["mainspring-import"], lines: 4_192, house: 0, later: 4_201 },
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows, why one is
-    // busy.
+    // busy, a log that gives its room back, questions over a new session.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_870,
+        lines: 4_895,
         house: 3_600,
-        later: 608,
+        later: 633,
     },
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
-    // from which each server answers, other systems, why a store is busy.
-    Row { crates: &["mainspring-server"], lines: 12_034, house: 7_500, later: 2_802 },
+    // from which each server answers, other systems, why a store is busy, long starts of a planner.
+    Row { crates: &["mainspring-server"], lines: 12_094, house: 7_500, later: 2_862 },
     // Progress of runs, what comes after the end of a loop, a vacuum, slots for sessions.
     Row { crates: &["mainspring-cluster"], lines: 2_019, house: 1_800, later: 244 },
     // Limits that have an owner, long bodies, tags and meanings for generated clients, two kinds of metrics,
-    // names of the entries of crontabs in a preview.
-    Row { crates: &["mainspring-web"], lines: 7_447, house: 4_900, later: 970 },
+    // names of the entries of crontabs in a preview, pages behind what is gone, bodies that are no lists.
+    Row { crates: &["mainspring-web"], lines: 7_614, house: 4_900, later: 1_137 },
     // Transactions of the program, typed handlers, progress, layers of tower, a member that does not plan.
     Row { crates: &["mainspring-embed"], lines: 4_586, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
-    // nothing, times that look back, outages that are clipped and joined.
-    Row { crates: &["mainspring-cli"], lines: 6_626, house: 5_600, later: 250 },
+    // nothing, times that look back, outages that are clipped and joined, commands that keep no server out.
+    Row { crates: &["mainspring-cli"], lines: 6_685, house: 5_600, later: 309 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 9_979, house: 7_000, later: 1_224 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 9_982, house: 7_000, later: 1_227 },
 ];
 
 /// Checks every row, and that each crate is in one.

@@ -17,6 +17,7 @@ use super::takeover::owned_store;
 use super::{listen, memory, shared};
 use crate::cli::serve::ServeArgs;
 use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_file::cron_places::CronPlaces;
 use mainspring_file::system_zone::system_zone;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;

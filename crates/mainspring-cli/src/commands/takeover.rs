@@ -21,8 +21,8 @@ use mainspring_store::SqliteStore;
 /// How often a store is tried again that cannot be opened yet.
 const TRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Opens the store and takes it over. On a full disk it is tried again until there is room, and a locked store
-/// until it is free: a scheduler that has ended is no help to anybody who then frees it.
+/// Opens the store and takes it over. On a full disk it is tried again until there is room, and a locked
+/// store until it is free: a scheduler that has ended is no help to anybody who then frees it.
 pub(super) fn owned_store(
     directory: &Arc<Directory>,
     data: &DataDirectory,

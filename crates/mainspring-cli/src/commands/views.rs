@@ -173,9 +173,9 @@ fn job_file(client: &mut QuerySource) -> Result<Option<String>, Error> {
             let (job, group) = text.split_once("\n[groups.").unwrap_or((&text, ""));
             file += &format!("{}\n\n", job.trim_end());
             if let Some((name, keys)) = group.trim_end().split_once('\n') {
-                let kept = groups.entry(name.to_owned()).or_insert_with(|| keys.to_owned());
-                if limit_of(keys) < limit_of(kept) {
-                    keys.clone_into(kept);
+                let smallest = groups.entry(name.to_owned()).or_insert_with(|| keys.to_owned());
+                if limit_of(keys) < limit_of(smallest) {
+                    keys.clone_into(smallest);
                 }
             }
         }

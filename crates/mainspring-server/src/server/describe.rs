@@ -77,11 +77,11 @@ pub(super) fn job(known: &JobDetail, now: Timestamp) -> JobWire {
     // One does not hide another.
     let words = held.iter().skip(1).fold(state.to_string(), |words, state| format!("{words}, {state}"));
     let (work, zone, job_source) = (&job.work, &job.zone, JobSource::of(&job.source));
-    let next_civil = next.map(|next| civil(next, &zone));
+    let next_civil = next.map(|next| civil(next, zone));
     // A list writes this for each job, and they are the same time for most.
     let armed_civil = match *armed {
         armed if armed == next => next_civil.clone(),
-        armed => armed.map(|armed| civil(armed, &zone)),
+        armed => armed.map(|armed| civil(armed, zone)),
     };
     let mut wire = JobWire {
         name: job.name.as_str().to_owned(),
@@ -94,7 +94,7 @@ pub(super) fn job(known: &JobDetail, now: Timestamp) -> JobWire {
         pause_terms: mark
             .pause
             .filter(|_| mark.pause_terms != PauseTerms::default())
-            .map(|_| pause_terms(&mark.pause_terms, &zone)),
+            .map(|_| pause_terms(&mark.pause_terms, zone)),
         labels: job.labels.clone(),
         triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
         action: summary(&work.action),

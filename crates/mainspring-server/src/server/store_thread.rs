@@ -11,8 +11,8 @@
 //! | full | says so, and tries again when the loop has made room |
 //! | anything else | says so, and ends: the server stops |
 //!
-//! Until the loop has its first batch for it the thread renews the lease by itself, where it runs out: a start
-//! that reads many jobs takes longer than a lease lasts.
+//! Until the loop has its first batch for it the thread renews the lease by itself, where it runs out: a
+//! start that reads many jobs takes longer than a lease lasts.
 //!
 //! Batches are written in the order in which they were given, and jobs are taken in between. Loads, renewals
 //! and questions are answered between two tries, also while a batch waits. None of them depends on a batch

@@ -207,13 +207,11 @@ impl Reports {
         } else if has_failed {
             self.last_failure = Some(run.clone());
         }
-        if state == RunState::Succeeded {
-            if 0 < before || failing.is_some() {
-                self.owe(model, run, NoticeKind::Recovered, 1);
-                // What the counter leaves out the next server may not know, if another run has ended since.
-                let is_sure = 0 < before || failing == Some(true);
-                self.owed.last_mut().expect("it is owed").may_be_left_out |= !is_sure;
-            }
+        if state == RunState::Succeeded && (0 < before || failing.is_some()) {
+            self.owe(model, run, NoticeKind::Recovered, 1);
+            // What the counter leaves out the next server may not know, if another run has ended since.
+            let is_sure = 0 < before || failing == Some(true);
+            self.owed.last_mut().expect("it is owed").may_be_left_out |= !is_sure;
         }
     }
 
