@@ -208,4 +208,9 @@ impl JobRecord {
     pub fn new(mark: Mark, source: Option<String>) -> JobRecord {
         JobRecord { mark, source, absence: None, text: String::new(), last: None, last_success: None }
     }
+
+    /// Since when no run of it has succeeded: from when on it is defined, where none has since then.
+    pub fn silent_since(&self) -> Timestamp {
+        self.last_success.map_or(self.mark.since, |at| at.max(self.mark.since))
+    }
 }

@@ -20,7 +20,7 @@ use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_job::RunKey;
 use mainspring_server::data_directory::DataDirectory;
-use mainspring_server::message::say;
+use mainspring_server::message::note;
 use mainspring_server::protocol::{Request, Response};
 
 use crate::assets::Assets;
@@ -198,7 +198,7 @@ impl App {
             let text = "too many wrong tries to sign in: check the token, or wait a minute";
             return Err(Problem::new(Code::TOO_MANY, text).again_after(60));
         };
-        say(&format!("mainspring: {} signed in over HTTP\n", who.identity));
+        note(&format!("{} signed in over HTTP", who.identity));
         let cookie = locked(&self.sessions).begin(who, now);
         cookie.map_err(|error| Problem::new(Code::FAILED, format!("no session can be begun: {error}")))
     }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use mainspring_host::regular::open_regular;
 use mainspring_server::error::Error;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::message::note;
 use mainspring_server::protocol::{Answers, ErrorKind, ErrorWire};
 use serde::Deserialize;
 use ureq::http::Uri;
@@ -98,10 +98,7 @@ impl Http {
         let uri: Uri = site.url.parse().map_err(|_| Error::Usage(format!("{} is no address", site.url)))?;
         let is_local = matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
         if uri.scheme_str() == Some("http") && !is_local {
-            say(&format!(
-                "{PROGRAM}: the token goes to {} unencrypted: others on the way can read it\n",
-                site.url
-            ));
+            note(&format!("the token goes to {} unencrypted: others on the way can read it", site.url));
         }
         let agent = Agent::config_builder()
             .http_status_as_error(false)

@@ -19,7 +19,7 @@ use mainspring_file::plain;
 use mainspring_host::directory::DirectoryError;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::message::{PROGRAM, counted, say};
+use mainspring_server::message::{counted, note};
 use mainspring_server::protocol::{
     AppliedWire, AuditWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
 };
@@ -48,8 +48,8 @@ impl QuerySource {
             Err(unreachable) => match OfflineStore::open(place, Moment::now().wall) {
                 Ok(Some(alone)) => {
                     let place = plain::line(&place.directory().to_string_lossy()).into_owned();
-                    say(&format!(
-                        "{PROGRAM}: no server runs for {place}: this is what its store holds, and nothing starts\n"
+                    note(&format!(
+                        "no server runs for {place}: this is what its store holds, and nothing starts"
                     ));
                     Ok(QuerySource::OfflineStore(Box::new(alone)))
                 }

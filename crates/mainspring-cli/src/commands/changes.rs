@@ -28,7 +28,7 @@ use mainspring_file::crontab::word;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
-use mainspring_server::message::{PROGRAM, counted, say};
+use mainspring_server::message::{counted, note};
 use mainspring_server::protocol::{
     ALL_CAUSES, ErrorKind, EveryWire, HistoryWire, MAX_REQUEST_BYTES, MAX_ROWS, PauseWire, Request, Response,
     SubmitWire, WorkWire,
@@ -51,7 +51,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
         && let Response::Status(status) = client.ask(Request::Status)?
         && status.paused
     {
-        say(&format!("{PROGRAM}: everything is paused: the run waits until `mainspring resume --all`\n"));
+        note("everything is paused: the run waits until `mainspring resume --all`");
     }
     let due = args.at.as_ref().or(args.r#in.as_ref());
     let due = due.map(|due| wanted(due, "without --at it runs now")).transpose()?.map(|due| due.to_string());
@@ -263,7 +263,7 @@ pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
         times = found;
     }
     if !args.yes && times.is_empty() {
-        say(&format!("{PROGRAM}: {} is due at no time from {from} to {to}\n", args.job));
+        note(&format!("{} is due at no time from {from} to {to}", args.job));
         return Ok(Exit::Ok);
     }
     if !args.yes {
@@ -326,7 +326,7 @@ pub(super) fn rewind(args: &RewindArgs) -> Result<Exit, Error> {
 /// Asks a person; where there is none, says what would be done, and the answer is no.
 fn is_confirmed(summary: &str, question: &str) -> Result<bool, Error> {
     if !io::stdin().is_terminal() {
-        say(&format!("mainspring: {summary}\n"));
+        note(summary);
         return Ok(false);
     }
     print(&format!("{question} [y/N] "))?;

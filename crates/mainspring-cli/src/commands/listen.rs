@@ -24,7 +24,7 @@ use mainspring_server::activation::{ActivatedSockets, HandedSocket};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::message::say;
+use mainspring_server::message::note;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::login_codes::CODE_LIFE;
@@ -84,17 +84,19 @@ impl HttpListener {
         };
         let listener = self.0.insert(sockets).serve(data.clone(), zone.clone()).map_err(failed)?;
         for address in &listener.addresses {
-            say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
+            note(&format!("the page is at {address} (mainspring open signs a browser in)"));
         }
         if let Some(wide) = args.behind_proxy.filter(Network::is_public) {
-            say(&format!(
-                "mainspring: warning: --behind-proxy {wide} has more of the Internet in it than a proxy: everybody there \
-                 connects without it, and without encryption\n"
+            note(&format!(
+                "warning: --behind-proxy {wide} has more of the Internet in it than a proxy: everybody there \
+                 connects without it, and without encryption"
             ));
         }
         if args.define_over_http && Uid::effective().is_root() {
-            say("mainspring: warning: tokens of the scope define run any command as root: serve without \
-                 --define-over-http, or not as root\n");
+            note(
+                "warning: tokens of the scope define run any command as root: serve without \
+                 --define-over-http, or not as root",
+            );
         }
         Ok(listener)
     }
@@ -137,7 +139,7 @@ pub(super) fn open(args: &OpenArgs) -> Result<Exit, Error> {
     }
     if args.print || address.starts_with('#') || !starts_browser(&address) {
         print(&format!("{address}\n"))?;
-        say("mainspring: open it in a browser within a minute; it is good once\n");
+        note("open it in a browser within a minute; it is good once");
     }
     Ok(Exit::Ok)
 }
@@ -203,7 +205,7 @@ fn add(args: &TokenAddArgs) -> Result<Exit, Error> {
     data.make()?;
     let token = tokens::add(&data, args.name.as_str(), args.scope).map_err(|error| wrong(&data, error))?;
     print(&format!("{token}\n"))?;
-    say("mainspring: keep it; it is not shown again\n");
+    note("keep it; it is not shown again");
     Ok(Exit::Ok)
 }
 

@@ -21,7 +21,7 @@ use crate::cli::views::LogsArgs;
 use crate::client::Client;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::message::note;
 use mainspring_server::protocol::{LineWire, Request, Response};
 
 /// So much is held of what is read without a server. What comes after it keeps a server out until it is
@@ -62,7 +62,7 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     held.take().try_for_each(|line| printer.show(&line))?;
     if count == 0 {
         let why = "it wrote nothing, did not start, or its output is not kept any more";
-        say(&format!("{PROGRAM}: there is no output of {}: {why}\n", args.of));
+        note(&format!("there is no output of {}: {why}", args.of));
     }
     let lines = tail.map(|tail| tail.lines).unwrap_or_default();
     lines.into_iter().try_for_each(|line| printer.show(&Response::Line(line)))?;

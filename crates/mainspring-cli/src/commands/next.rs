@@ -19,7 +19,7 @@ use crate::wire::Times;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::message::{PROGRAM, note, say};
 
 pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     let name = JobName::new(&args.expression.text);
@@ -57,10 +57,10 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     }
     if found.is_empty() && args.count != Some(0) && !request.schedule.is_reboot() {
         let when = if args.until.is_some() { "not due by then" } else { "never due" };
-        say(&format!("{PROGRAM}: it is {when}\n"));
+        note(&format!("it is {when}"));
     }
     let Some(cut) = cut else { return Ok(Exit::Ok) };
-    say(&format!("{PROGRAM}: {cut}\n"));
+    note(&cut);
     Ok(Exit::Failed)
 }
 

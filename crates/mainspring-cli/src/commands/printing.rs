@@ -17,7 +17,7 @@ use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_file::system_zone::system_zone;
 use mainspring_server::error::Error;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::message::note;
 
 /// The instant that a time of the command line means now, in the system's zone.
 ///
@@ -36,8 +36,8 @@ pub(super) fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
     zone.unwrap_or_else(|| {
         system_zone(Moment::now().wall).unwrap_or_else(|error| {
             if env::var_os("TZ").is_some_and(|name| !name.is_empty()) {
-                let text = format!("{PROGRAM}: the time zone of TZ is not known, and UTC is used: {error}\n");
-                SAID.call_once(|| say(&text));
+                let text = format!("the time zone of TZ is not known, and UTC is used: {error}");
+                SAID.call_once(|| note(&text));
             }
             TimeZone::UTC
         })

@@ -26,7 +26,7 @@ use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::message::{PROGRAM, note, say};
+use mainspring_server::message::note;
 use mainspring_server::server::{Host, Server, Serving, Stores, standby};
 use mainspring_server::takeover::take;
 
@@ -76,7 +76,7 @@ fn warn_of_zone(given: Option<&TimeZone>) {
         }
         Err(error) => format!("is not known, and jobs that name none are due by UTC: {error}"),
     };
-    say(&format!("{PROGRAM}: the system's time zone {text}\n"));
+    note(&format!("the system's time zone {text}"));
 }
 
 /// The sockets of the service manager. They are taken before there is a second thread.

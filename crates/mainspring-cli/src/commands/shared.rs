@@ -28,7 +28,7 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::Log;
-use mainspring_server::message::{PROGRAM, note, say};
+use mainspring_server::message::note;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::calls;
 use mainspring_server::server::{Host, Server, Serving, Stopping, standard_output, standby};
@@ -65,7 +65,7 @@ pub(super) fn named_location(
     let location = parsed("--store", &text)?;
     if location.has_password() {
         let text = "others on this machine see the password of --store in the list of processes: --store-file hides it";
-        say(&format!("{PROGRAM}: {text}\n"));
+        note(text);
     }
     Ok(Some(location))
 }

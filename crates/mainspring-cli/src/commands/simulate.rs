@@ -22,20 +22,20 @@ use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::message::{note, say};
 
 /// The name in `--durations` that means every job without a name of its own there.
 const OTHERS: &str = "*";
 
 pub(super) fn simulate(args: &SimulateArgs) -> Result<Exit, Error> {
     if args.to <= args.from {
-        say(&format!("{PROGRAM}: --to must be later than --from\n"));
+        note("--to must be later than --from");
         return Ok(Exit::Usage);
     }
     let zone = zone_or_system(args.zone.clone());
     let (mut jobs, groups, read) = jobs_of_files(&args.files, args.format, &zone)?;
     if let Some(unknown) = set_durations(&mut jobs, &args.durations) {
-        say(&format!("{PROGRAM}: --durations: no job is called `{unknown}`\n"));
+        note(&format!("--durations: no job is called `{unknown}`"));
         return Ok(Exit::Usage);
     }
     let scenario = Scenario {
@@ -115,8 +115,8 @@ fn ended(outcome: &Outcome, zone: &TimeZone) -> Exit {
         return Exit::Ok;
     }
     let end = mainspring_server::log::rfc3339(&outcome.end.to_zoned(zone.clone()));
-    say(&format!(
-        "{PROGRAM}: the simulation ended at {end}, after {MAX_EVENTS} events: the numbers are those up to then\n"
+    note(&format!(
+        "the simulation ended at {end}, after {MAX_EVENTS} events: the numbers are those up to then"
     ));
     Exit::Failed
 }

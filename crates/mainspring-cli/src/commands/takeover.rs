@@ -14,7 +14,7 @@ use mainspring_host::directory::Directory;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::folder_store::open_store;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::message::note;
 use mainspring_server::waiting::wait_for;
 use mainspring_store::SqliteStore;
 
@@ -38,7 +38,7 @@ pub(super) fn owned_store(
                     } else {
                         "the store in"
                     };
-                    say(&format!("{PROGRAM}: {error}: waiting for {what} {data}\n"));
+                    note(&format!("{error}: waiting for {what} {data}"));
                 }
                 is_said = true;
                 wait_for(&[], &[], Some(TRY_INTERVAL))

@@ -27,7 +27,7 @@ use mainspring_file::source::Source;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::message::{note, say};
 use mainspring_server::protocol::{Request, Response};
 
 /// How many times are printed when the command does not say how many, nor until when.
@@ -48,7 +48,7 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
     let from = args.zone.from.unwrap_or_else(|| Moment::now().wall);
     let (found, read) = if args.files.is_empty() { of_server(name, args)? } else { of_files(name, args)? };
     let Some(timetable) = found else {
-        say(&format!("{PROGRAM}: there is no job `{name}` that has a time to come\n"));
+        note(&format!("there is no job `{name}` that has a time to come"));
         return Ok(read.and(Exit::NotFound));
     };
     let own = timetable.triggers().iter().find_map(|trigger| Some(trigger.schedule()?.zone().clone()));
@@ -77,7 +77,7 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
         print(&times.iter().map(|time| format!("{time}\n")).collect::<String>())?;
     }
     let Some(cut) = cut else { return Ok(read) };
-    say(&format!("{PROGRAM}: {cut}\n"));
+    note(&cut);
     Ok(read.and(Exit::Failed))
 }
 

@@ -81,8 +81,8 @@ struct TrackedJob {
     is_crowded: bool,
     /// The last of its runs that succeeded or failed has failed; also one that [`Mark::failures`] leaves out.
     has_failed: bool,
-    /// When a run last succeeded, if one has since the job is defined.
-    last_success: Option<Timestamp>,
+    /// Since when no run has succeeded: see [`JobRecord::silent_since`].
+    silent_since: Timestamp,
     /// The entry in the schedule queue of the moment at which it is silent for too long.
     silence: Option<Entry>,
 }
@@ -90,6 +90,7 @@ struct TrackedJob {
 impl TrackedJob {
     fn new(mark: Mark, source: Option<String>) -> TrackedJob {
         TrackedJob {
+            silent_since: mark.since,
             job: None,
             source,
             former: None,
@@ -98,7 +99,6 @@ impl TrackedJob {
             next: None,
             is_crowded: false,
             has_failed: false,
-            last_success: None,
             silence: None,
         }
     }
@@ -258,12 +258,12 @@ impl Jobs {
 impl Jobs {
     /// Takes in what the store holds of a job.
     pub(super) fn restore(&mut self, record: JobRecord) {
+        let silent_since = record.silent_since();
         let JobRecord { mark, source, absence, last, last_success, .. } = record;
         let has_failed = last.is_some_and(|last| last.state.is_failure() && last_success < Some(last.ended));
         let name = mark.job.clone();
-        let last_success = last_success.filter(|at| mark.since <= *at);
         let tracked = TrackedJob::new(mark, source);
-        self.known.insert(name, TrackedJob { absence, has_failed, last_success, ..tracked });
+        self.known.insert(name, TrackedJob { absence, has_failed, silent_since, ..tracked });
     }
 
     /// Takes in what a job was, if its timetable is still that.
@@ -298,7 +298,7 @@ impl Jobs {
             // stays.
             (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
             (tracked.mark.pause, tracked.mark.pause_terms) = (None, record::PauseTerms::default());
-            (tracked.mark.since, tracked.last_success, tracked.has_failed) = (now, None, false);
+            (tracked.mark.since, tracked.silent_since, tracked.has_failed) = (now, now, false);
         }
         let is_other = tracked.mark.timetable != timetable;
         if is_other {

@@ -305,7 +305,7 @@ impl ReadOnlyBackend<'_> {
     /// Since when no run has succeeded, if that is longer than the definition allows.
     fn silent_since(&self, job: &Job, record: &JobRecord) -> Option<Timestamp> {
         // Of a folder that no server has no client expects news.
-        let since = record.last_success.max(Some(record.mark.since)).filter(|_| self.is_shared)?;
+        let since = Some(record.silent_since()).filter(|_| self.is_shared)?;
         let most = job.hooks.as_ref()?.hook().silent_after()?;
         since.checked_add(most).is_ok_and(|end| end <= self.now).then_some(since)
     }

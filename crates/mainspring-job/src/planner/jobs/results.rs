@@ -21,7 +21,7 @@ impl Jobs {
         let had_failed = tracked.has_failed;
         if state == RunState::Succeeded {
             // Also one that is earlier: the clock was set back, and what is too long it says from now on.
-            tracked.last_success = Some(at);
+            tracked.silent_since = at;
         }
         tracked.has_failed = state.is_failure() || had_failed && state != RunState::Succeeded;
         had_failed
@@ -45,8 +45,7 @@ impl Jobs {
 
     /// Since when no run of a job has succeeded: where none has, from when on it is defined.
     pub(in super::super) fn silent_since(&self, name: &JobName) -> Option<Timestamp> {
-        let tracked = self.known.get(name)?;
-        Some(tracked.last_success.unwrap_or(tracked.mark.since))
+        Some(self.known.get(name)?.silent_since)
     }
 
     /// Puts the moment in the schedule queue at which a job has been silent for too long, instead of the one
@@ -61,8 +60,7 @@ impl Jobs {
         if let Some(entry) = tracked.silence.take() {
             schedule.cancel(entry);
         }
-        let since = tracked.last_success.unwrap_or(tracked.mark.since);
-        let end = most.and_then(|most| since.checked_add(most).ok());
+        let end = most.and_then(|most| tracked.silent_since.checked_add(most).ok());
         tracked.silence = end.map(|end| schedule.add(end, Item::Silence(name.clone())));
     }
 
