@@ -7,10 +7,10 @@
 //! The lock is one on the table `planner`, or on the name of the schema where there is none yet, and not an
 //! advisory one: each role that may connect could hold that, and no server would start.
 //!
-//! With a release its steps are frozen. What comes then is a step of its own, in which all that is there
-//! stays: a server of the version before may run while it is made and afterwards. A step adds, and what it
-//! would change gets a new name. `floor` in the table `planner` is the oldest version whose programs may go
-//! on.
+//! A table changes by a step of its own, in which all that is there stays: a server of the version before may
+//! run while it is made and afterwards. The functions stand in `schema.sql` alone, and with each step those
+//! that are there are replaced: they take what the version before gives them too. `floor` in the table
+//! `planner` is the oldest version whose programs may go on.
 //!
 //! Cost: one round trip to see that all is there.
 //!
@@ -23,7 +23,7 @@ use super::fault::without_row;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The oldest version whose programs may go on writing.
 const FLOOR: u32 = 1;
@@ -31,7 +31,7 @@ const FLOOR: u32 = 1;
 const _: () = assert!(FLOOR <= VERSION, "this program may go on itself");
 
 /// What leads from each version to the next.
-const STEPS: [&str; VERSION as usize] = [include_str!("schema.sql")];
+const STEPS: [&str; VERSION as usize] = [include_str!("schema.sql"), include_str!("since.sql")];
 
 /// What a person is told whose role may not make tables.
 const MAY_NOT: &str = "the tables have to be made before, by a role that may: `mainspring store migrate --preview` prints the SQL";
@@ -49,6 +49,9 @@ pub fn preview(found: u32) -> String {
     for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
         text.push_str(step);
     }
+    if 0 < found {
+        text.push_str(&functions());
+    }
     let keep = if found == 0 {
         format!("INSERT INTO mainspring.planner (version, floor) VALUES ({VERSION}, {FLOOR});\n")
     } else {
@@ -57,6 +60,17 @@ pub fn preview(found: u32) -> String {
         )
     };
     text + &keep + "COMMIT;\n"
+}
+
+/// The functions, each in the place of the one of its name.
+fn functions() -> String {
+    let mut is_inside = false;
+    let lines = STEPS[0].lines().filter(|line| {
+        let is_line_of_one = is_inside || line.starts_with("CREATE FUNCTION ");
+        is_inside = is_line_of_one && !line.ends_with("$$;");
+        is_line_of_one
+    });
+    lines.map(|line| line.replacen("CREATE FUNCTION ", "CREATE OR REPLACE FUNCTION ", 1) + "\n").collect()
 }
 
 /// Which version a database has; 0 if it has none yet. Nothing is changed.

@@ -64,8 +64,6 @@ CREATE TABLE mainspring.job (
     name text COLLATE "C" PRIMARY KEY, watermark int8 NOT NULL, runs int8 NOT NULL, failures int8 NOT NULL, deaths int8 NOT NULL,
     max_series int8 NOT NULL, pause text, pause_until int8, pause_note text NOT NULL, timetable text NOT NULL, source text,
     text text NOT NULL, last_success int8,
-    -- From when on it is defined.
-    since int8 NOT NULL,
     -- How many runs of it a prune may drop: over, not dead, and no one-shot's.
     over int8 NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
@@ -157,12 +155,6 @@ CREATE VIEW mainspring.attempt AS SELECT * FROM mainspring.past_attempt UNION AL
         nullif(r.state, 'running'), r.outcome, r.worker FROM mainspring.run AS r
     WHERE 0 < r.attempt AND NOT EXISTS (SELECT FROM mainspring.past_attempt AS a
         WHERE a.job = r.job AND a.nominal = r.nominal AND a.series = r.series AND a.number = r.attempt OFFSET 0);
-
--- Jobs with their last run that is over.
-CREATE VIEW mainspring.job_list AS SELECT j.*, l.* FROM mainspring.job AS j LEFT JOIN LATERAL (
-    SELECT r.nominal, r.series, r.state, coalesce(r.ended, r.planned) FROM mainspring.history AS r
-    WHERE r.job = j.name ORDER BY r.job DESC, r.nominal DESC, r.series DESC LIMIT 1
-) AS l (last_nominal, last_series, last_state, last_ended) ON true;
 
 CREATE FUNCTION mainspring.now_ns() RETURNS int8 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$ BEGIN RETURN (extract(epoch FROM clock_timestamp()) * 1000000000)::int8; END $$;
@@ -551,7 +543,7 @@ BEGIN
     INSERT INTO mainspring.job AS j (name, watermark, runs, failures, deaths, max_series, pause, pause_until, pause_note, timetable,
             source, text, since, over)
         SELECT u.job, m.watermark, m.runs, m.failures, m.deaths, m.max_series, m.pause, m.pause_until, m.pause_note, m.timetable,
-            m.source, m.text, m.since, mainspring.over_of(u.job)
+            m.source, m.text, coalesce(m.since, m.watermark), mainspring.over_of(u.job)
         FROM unnest(ops) AS u, jsonb_populate_record(NULL::mainspring.job, u.details) AS m
         ON CONFLICT (name) DO UPDATE SET source = EXCLUDED.source, text = EXCLUDED.text;
     UPDATE mainspring.planner AS p SET sources = p.sources || n.names FROM (
@@ -574,7 +566,7 @@ BEGIN
     WITH marked AS (
         UPDATE mainspring.job AS j SET watermark = CASE WHEN is_rewound OR j.timetable <> m.timetable THEN m.watermark
                 ELSE greatest(j.watermark, m.watermark) END,
-            since = m.since, runs = m.runs, failures = m.failures, deaths = m.deaths, max_series = m.max_series, pause = m.pause,
+            since = coalesce(m.since, j.since), runs = m.runs, failures = m.failures, deaths = m.deaths, max_series = m.max_series, pause = m.pause,
             pause_until = m.pause_until, pause_note = m.pause_note, timetable = m.timetable
         FROM unnest(ops) AS u, jsonb_populate_record(NULL::mainspring.job, u.details) AS m, LATERAL (
             SELECT f.ctid AS place FROM mainspring.job AS f WHERE f.name = u.job OFFSET 0) AS f

@@ -2,7 +2,7 @@
 //! scripts of the suite compare it with the store in memory.
 
 use mainspring_job::contract;
-use mainspring_postgres::{Identity, Location, PostgresStore};
+use mainspring_postgres::{FORMAT_VERSION, Identity, Location, PostgresStore};
 
 use super::database::Database;
 use super::relay::Relay;
@@ -13,8 +13,7 @@ const EMPTY: &str =
     DELETE FROM mainspring.open_run; DELETE FROM mainspring.history; DELETE FROM mainspring.past_attempt;
     DELETE FROM mainspring.audit; DELETE FROM mainspring.inbox; DELETE FROM mainspring.output;
     DELETE FROM mainspring.worker_life; DELETE FROM mainspring.report; DELETE FROM mainspring.planner;
-    ALTER TABLE mainspring.audit ALTER number RESTART; ALTER TABLE mainspring.inbox ALTER id RESTART;
-    INSERT INTO mainspring.planner (version, floor) VALUES (1, 1)";
+    ALTER TABLE mainspring.audit ALTER number RESTART; ALTER TABLE mainspring.inbox ALTER id RESTART;";
 
 pub(crate) struct Shared<'d> {
     database: &'d Database,
@@ -38,7 +37,8 @@ impl contract::StoreFixture for Shared<'_> {
 
     fn fresh(&mut self) -> PostgresStore {
         let store = self.open();
-        self.database.ask(EMPTY);
+        let planner = "INSERT INTO mainspring.planner (version, floor) VALUES";
+        self.database.ask(&format!("{EMPTY} {planner} ({FORMAT_VERSION}, 1)"));
         store
     }
 

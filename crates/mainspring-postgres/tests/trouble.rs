@@ -413,6 +413,31 @@ fn what_is_previewed_makes_the_tables() {
     assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
 }
 
+#[test]
+fn a_database_of_the_first_version_is_served_beside_a_server_of_that_version() {
+    let Some(database) = Database::start() else { return };
+    let whole = preview(0);
+    let (first, _) = whole.split_once("-- From when on each job is defined").unwrap();
+    let of_then = "CREATE VIEW mainspring.job_list AS SELECT * FROM mainspring.job;
+        INSERT INTO mainspring.planner (version, floor) VALUES (1, 1);
+        INSERT INTO mainspring.job (name, watermark, runs, failures, deaths, max_series, pause_note, timetable, source, text)
+            VALUES ('old', 7000000000, 0, 0, 0, 0, '', '', 'f', ''); COMMIT;";
+    database.script(&format!("{first}{of_then}"));
+    let mut store = opened(&database);
+    let lease = acquired(&mut store);
+    let (jobs, _) = store.jobs().unwrap();
+    assert_eq!(jobs[0].mark.since, at(7));
+    let mut mark = jobs[0].mark.clone();
+    mark.since = at(8);
+    let batch = Batch::new(1, vec![Operation::Mark(mark.clone())]);
+    assert_eq!(tried(&mut store, lease, &batch), [Answer::New]);
+    assert_eq!(store.jobs().unwrap().0[0].mark.since, mark.since);
+    // What the version before writes says nothing of it.
+    let replaced = database
+        .ask("SELECT prosrc LIKE '%coalesce(m.since, j.since)%' FROM pg_proc WHERE proname = 'commit_marks'");
+    assert_eq!(replaced, "t");
+}
+
 /// What a session sent that its client gave up may be read by the database when others have gone on.
 #[test]
 fn a_batch_that_comes_after_a_later_one_changes_nothing() {

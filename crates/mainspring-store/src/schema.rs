@@ -1,4 +1,5 @@
-//! The tables (`schema.sql`), and the steps by which a file of an older version becomes one of this.
+//! The tables (`schema.sql` and what comes after it), and the steps by which a file of an older version
+//! becomes one of this.
 //!
 //! ```text
 //!  head      one row: epoch, owner, the start of its machine, the last batch with its answers, how many rows there are
@@ -29,7 +30,7 @@ const TABLE_COUNT: u32 = 7;
 const _: () = assert!(TABLE_COUNT as usize == TABLES.len() + 1, "a copy has all tables and the owner's row");
 
 /// What leads from each version to the next; the first makes the tables.
-pub(super) const STEPS: [&str; 1] = [include_str!("schema.sql")];
+pub(super) const STEPS: [&str; 2] = [include_str!("schema.sql"), include_str!("since.sql")];
 
 /// Makes or migrates the tables, and looks whether they are tables.
 pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {

@@ -14,9 +14,7 @@ CREATE TABLE job (
     pause TEXT, pause_until INTEGER, pause_note TEXT NOT NULL DEFAULT '',
     timetable TEXT NOT NULL, source TEXT, text TEXT NOT NULL,
     -- Its last run that is over, and when a run of it last succeeded.
-    last_nominal INTEGER, last_series INTEGER, last_state TEXT, last_ended INTEGER, last_success INTEGER,
-    -- From when on it is defined.
-    since INTEGER NOT NULL
+    last_nominal INTEGER, last_series INTEGER, last_state TEXT, last_ended INTEGER, last_success INTEGER
 ) WITHOUT ROWID;
 
 CREATE TABLE pending (

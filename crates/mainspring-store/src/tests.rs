@@ -182,6 +182,20 @@ fn a_file_of_an_older_version_takes_the_steps_that_it_lacks() {
 }
 
 #[test]
+fn a_file_of_the_first_version_is_served_and_its_jobs_are_defined_since_they_are_planned() {
+    let folder = Folder::new();
+    let mut connection = Connection::open(folder.file()).unwrap();
+    schema::step(&mut connection, &schema::STEPS[..1]).unwrap();
+    let sql = "INSERT INTO job (name, watermark, runs, failures, max_series, timetable, source, text)
+        VALUES ('old', 7000000000, 0, 0, 0, '', 'f', '')";
+    connection.execute_batch(sql).unwrap();
+    drop(connection);
+    let (mut store, _) = folder.store();
+    let (jobs, _) = store.jobs().unwrap();
+    assert_eq!(jobs[0].mark.since, Timestamp::from_second(7).unwrap());
+}
+
+#[test]
 fn a_file_of_a_newer_version_is_left_alone() {
     let folder = Folder::new();
     drop(folder.store());
