@@ -29,7 +29,7 @@ use tokio_postgres::Row;
 
 use super::batch_groups::{GivenNumbers, groups};
 use super::connection::{CALL_TIMEOUT, Connection, WaitNotifier};
-use super::escape::{escape, read};
+use super::escape::read;
 use super::fault::{LOST, without_row};
 use super::inbox::Inbox;
 use super::location::{CONNECT_TIMEOUT, Location, OF_OWNER, USER_TIMEOUT};
@@ -317,7 +317,7 @@ impl Store for PostgresStore {
         let sql =
             "UPDATE mainspring.planner SET status = $3, lines = CASE WHEN $4 = '' THEN lines ELSE $4 END
             WHERE epoch = $1 AND token = $2::uuid RETURNING 'done'";
-        let [status, lines] = [status, lines.unwrap_or_default()].map(|text| Value::text(&escape(text)));
+        let [status, lines] = [status, lines.unwrap_or_default()].map(Value::text);
         let answered = self.connection.call("keep a status", sql, &[epoch, token, status, lines])?;
         if answered.is_empty() { Err(StoreError::Fenced) } else { Ok(()) }
     }

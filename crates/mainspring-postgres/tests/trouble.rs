@@ -68,6 +68,19 @@ fn a_database_that_was_killed_has_what_it_acknowledged_and_the_owner_goes_on() {
 }
 
 #[test]
+fn what_a_planner_says_of_itself_is_read_as_it_was_written() {
+    let Some(database) = Database::start() else { return };
+    let mut store = opened(&database);
+    let lease = acquired(&mut store);
+    let [status, lines] = ["{\"file\":\"a\u{f8ff}b\"}", "{\"a\u{f8ff}\":7}"];
+    store.keep_status(lease, status, Some(lines)).unwrap();
+    store.keep_source(lease, "a\u{f8ff}b").unwrap();
+    assert_eq!(store.planner_status().unwrap().as_deref(), Some(status));
+    assert_eq!(store.planner_lines().unwrap().as_deref(), Some(lines));
+    assert_eq!(store.shared_sources().unwrap(), Some(["a\u{f8ff}b".to_owned()].into()));
+}
+
+#[test]
 fn a_reader_is_asked_and_dropped_in_a_task() {
     let Some(database) = Database::start() else { return };
     drop(opened(&database));
