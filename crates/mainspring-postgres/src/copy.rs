@@ -9,7 +9,7 @@
 //! Does not go on in another session: what was written in the one that ended is not there.
 
 use mainspring_job::StoreError;
-use mainspring_rows::copy::{Cell, Head, Kind, MAX_ROWS, Source, TABLES, Table, Take, Target};
+use mainspring_rows::copy::{Cell, Head, MAX_ROWS, Source, TABLES, Table, Take, Target};
 use mainspring_rows::{ReadResult, unreadable};
 use tokio_postgres::Row;
 
@@ -17,6 +17,7 @@ use super::connection::Connection;
 use super::escape::{escape, read};
 use super::fault::without_row;
 use super::location::{Location, OF_OWNER};
+use super::row::CurrentRow;
 use super::schema;
 use super::value::Value;
 
@@ -77,26 +78,16 @@ impl PostgresCopy {
 /// The columns of `job` that are not in its row.
 const LAST: [&str; 4] = ["last_nominal", "last_series", "last_state", "last_ended"];
 
-/// Where the rows of a table go, and which of them. Cells of a document are known by their places.
-fn parts(table: &Table) -> Vec<(&'static str, String)> {
-    match table.name {
-        "run" => {
-            let state = table.columns.iter().position(|(name, _)| *name == "state").unwrap_or_default();
-            let is_open = format!("r->>{state} IN ('scheduled', 'queued', 'running')");
-            vec![("open_run", is_open.clone()), ("history", format!("NOT {is_open}"))]
-        }
-        "attempt" => vec![("past_attempt", "true".to_owned())],
-        name => vec![(name, "true".to_owned())],
+/// Where the rows of a table go, and which of them.
+fn parts(name: &'static str) -> Vec<(&'static str, &'static str)> {
+    match name {
+        "run" => vec![
+            ("open_run", "r.state IN ('scheduled', 'queued', 'running')"),
+            ("history", "r.state NOT IN ('scheduled', 'queued', 'running')"),
+        ],
+        "attempt" => vec![("past_attempt", "true")],
+        name => vec![(name, "true")],
     }
-}
-
-fn cell(text: Option<String>, kind: Kind) -> ReadResult<Cell> {
-    Ok(match (text, kind) {
-        (None, _) => Cell::Nothing,
-        (Some(text), Kind::Text) => Cell::Text(read(&text).into_owned()),
-        (Some(text), Kind::Boolean) => Cell::Integer(i64::from(text == "true")),
-        (Some(text), Kind::Integer) => Cell::Integer(text.parse().map_err(|_| unreadable("number", &text))?),
-    })
 }
 
 impl Source for PostgresCopy {
@@ -126,10 +117,9 @@ impl Source for PostgresCopy {
     }
 
     fn each(&mut self, table: &Table, take: Take<'_>) -> ReadResult<()> {
-        let texts: Vec<String> = table.columns.iter().map(|(name, _)| format!("{name}::text")).collect();
         let sql = format!(
-            "DECLARE copied NO SCROLL CURSOR FOR SELECT ARRAY[{}] FROM mainspring.{}",
-            texts.join(", "),
+            "DECLARE copied NO SCROLL CURSOR FOR SELECT {} FROM mainspring.{}",
+            table.names(),
             if table.name == "job" { "job_list" } else { table.name }
         );
         self.call("declare a cursor", &sql, &[])?;
@@ -138,11 +128,8 @@ impl Source for PostgresCopy {
             if rows.is_empty() {
                 break;
             }
-            let cells = |row: &Row| {
-                let texts: Vec<Option<String>> = row.try_get(0).map_err(|_| unreadable("row", table.name))?;
-                texts.into_iter().zip(table.columns).map(|(text, (_, kind))| cell(text, *kind)).collect()
-            };
-            take(rows.iter().map(cells).collect::<ReadResult<_>>()?)?;
+            let cells = rows.iter().map(|row| table.cells(&CurrentRow(row)));
+            take(cells.collect::<ReadResult<_>>()?)?;
         }
         self.call("close a cursor", "CLOSE copied", &[]).map(drop)
     }
@@ -163,25 +150,15 @@ impl Target for PostgresCopy {
     }
 
     fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> ReadResult<()> {
-        let typed = |(index, (_, kind)): (usize, &(&str, Kind))| {
-            let kind = match kind {
-                Kind::Integer => "int8",
-                Kind::Boolean => "bool",
-                Kind::Text => "text",
-            };
-            format!("(r->>{index})::{kind}")
-        };
         // How a job ran last is in its runs.
-        let places = || table.columns.iter().enumerate().filter(|(_, (name, _))| !LAST.contains(name));
-        let names = places().map(|(_, (name, _))| *name).collect::<Vec<_>>().join(", ");
-        let values = places().map(typed).collect::<Vec<_>>().join(", ");
-        let added = parts(table).into_iter().map(|(part, condition)| {
+        let names = table.columns().filter(|column| !LAST.contains(column)).collect::<Vec<_>>().join(", ");
+        let added = parts(table.name).into_iter().map(|(part, condition)| {
             format!(
-                "INSERT INTO mainspring.{part} ({names}) OVERRIDING SYSTEM VALUE
-                    SELECT {values} FROM unnest($1) AS r WHERE {condition} RETURNING 1"
+                "{part}_rows AS (INSERT INTO mainspring.{part} ({names}) OVERRIDING SYSTEM VALUE
+                    SELECT {names} FROM unnest($1) AS d, jsonb_populate_record(NULL::mainspring.{part}, d) AS r
+                    WHERE {condition} RETURNING 1)"
             )
         });
-        let added = added.enumerate().map(|(index, sql)| format!("part_{index} AS ({sql})"));
         let sql = format!("WITH {} SELECT 1", added.collect::<Vec<_>>().join(", "));
         let document = |row: Vec<Cell>| {
             let cells = row.into_iter().map(|cell| match cell {
@@ -189,7 +166,7 @@ impl Target for PostgresCopy {
                 Cell::Integer(number) => number.into(),
                 Cell::Text(text) => escape(&text).into_owned().into(),
             });
-            serde_json::Value::Array(cells.collect())
+            serde_json::Value::Object(table.columns().map(str::to_owned).zip(cells).collect())
         };
         let rows = rows.into_iter().map(document).collect();
         self.call("copy rows", &sql, &[Value::Documents(rows)]).map(drop)

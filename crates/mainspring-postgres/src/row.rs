@@ -30,7 +30,7 @@ impl Columns for CurrentRow<'_> {
         self.column(index)
     }
 
-    fn boolean(&self, index: usize) -> ReadResult<bool> {
+    fn maybe_boolean(&self, index: usize) -> ReadResult<Option<bool>> {
         self.column(index)
     }
 }

@@ -10,30 +10,19 @@
 
 use mainspring_job::StoreError;
 
-use crate::{AUDIT, JOB, PENDING, RUN, ReadResult, column_count};
+use crate::{AUDIT, Columns, JOB, ONCE_KEY, PENDING, RUN, ReadResult};
 
 /// How many rows are on their way at a time: some megabytes, unless many bodies have the greatest length.
 pub const MAX_ROWS: usize = 100;
-
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A whole number of 64 bits.
-    Integer,
-    /// A truth value: 0 or 1.
-    Boolean,
-    /// A text.
-    Text,
-}
 
 /// One value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
     /// No value: NULL.
     Nothing,
-    /// Of [`Kind::Integer`] or [`Kind::Boolean`].
+    /// A whole number of 64 bits, or a truth value: 0 or 1.
     Integer(i64),
-    /// Of [`Kind::Text`].
+    /// A text.
     Text(String),
 }
 
@@ -42,123 +31,53 @@ pub enum Cell {
 pub struct Table {
     /// The name in both databases.
     pub name: &'static str,
-    /// The columns that both have.
-    pub columns: &'static [(&'static str, Kind)],
+    /// Lists of columns that both have.
+    lists: &'static [&'static str],
 }
-
-impl Table {
-    /// The names of the columns, with commas between.
-    pub fn names(&self) -> String {
-        self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
-    }
-}
-
-use Kind::{Boolean, Integer, Text};
 
 /// All tables but that of the owner, which is the [`Head`].
 pub const TABLES: [Table; 6] = [
-    Table {
-        name: "job",
-        columns: &[
-            ("name", Text),
-            ("watermark", Integer),
-            ("runs", Integer),
-            ("failures", Integer),
-            ("max_series", Integer),
-            ("pause", Text),
-            ("timetable", Text),
-            ("source", Text),
-            ("text", Text),
-            ("deaths", Integer),
-            ("pause_until", Integer),
-            ("pause_note", Text),
-            ("last_nominal", Integer),
-            ("last_series", Integer),
-            ("last_state", Text),
-            ("last_ended", Integer),
-            ("last_success", Integer),
-            ("since", Integer),
-        ],
-    },
-    Table {
-        name: "pending",
-        columns: &[
-            ("due", Integer),
-            ("number", Integer),
-            ("name", Text),
-            ("is_named", Boolean),
-            ("key", Text),
-            ("submitted", Integer),
-            ("kind", Text),
-            ("body", Text),
-            ("policies", Text),
-            ("work_group", Text),
-            ("priority", Integer),
-        ],
-    },
-    Table {
-        name: "once_key",
-        columns: &[("key", Text), ("due", Integer), ("number", Integer), ("name", Text)],
-    },
-    Table {
-        name: "run",
-        columns: &[
-            ("job", Text),
-            ("nominal", Integer),
-            ("series", Integer),
-            ("cause", Text),
-            ("state", Text),
-            ("attempt", Integer),
-            ("due", Integer),
-            ("planned", Integer),
-            ("started", Integer),
-            ("ended", Integer),
-            ("outcome", Text),
-            ("reason", Text),
-            ("span_last", Integer),
-            ("span_count", Integer),
-            ("span_is_exact", Boolean),
-            ("kind", Text),
-            ("body", Text),
-            ("policies", Text),
-            ("work_group", Text),
-            ("priority", Integer),
-            ("deaths", Integer),
-            ("forgiven", Integer),
-        ],
-    },
-    Table {
-        name: "attempt",
-        columns: &[
-            ("job", Text),
-            ("nominal", Integer),
-            ("series", Integer),
-            ("number", Integer),
-            ("started", Integer),
-            ("ended", Integer),
-            ("state", Text),
-            ("outcome", Text),
-        ],
-    },
-    Table {
-        name: "audit",
-        columns: &[
-            ("number", Integer),
-            ("at", Integer),
-            ("actor", Text),
-            ("action", Text),
-            ("target", Text),
-            ("note", Text),
-        ],
-    },
+    Table { name: "job", lists: &[JOB] },
+    Table { name: "pending", lists: &[PENDING, "is_named"] },
+    Table { name: "once_key", lists: &["key", ONCE_KEY] },
+    Table { name: "run", lists: &[RUN] },
+    Table { name: "attempt", lists: &["job, nominal, series, number, started, ended, state, outcome"] },
+    Table { name: "audit", lists: &[AUDIT] },
 ];
 
-// A column that is added to what a store reads is copied too. A worker is none of another store, and
-// `is_named` follows from the name.
-const _: () = assert!(TABLES[0].columns.len() == column_count(JOB));
-const _: () = assert!(TABLES[1].columns.len() == column_count(PENDING) + 1);
-const _: () = assert!(TABLES[3].columns.len() == column_count(RUN) - 1);
-const _: () = assert!(TABLES[5].columns.len() == column_count(AUDIT));
+impl Table {
+    /// The names of the columns that are copied.
+    pub fn columns(&self) -> impl Iterator<Item = &'static str> {
+        // A worker is none of another store.
+        self.lists.iter().flat_map(|list| list.split(", ")).filter(|column| *column != "worker")
+    }
+
+    /// The same, with commas between.
+    pub fn names(&self) -> String {
+        self.columns().collect::<Vec<_>>().join(", ")
+    }
+
+    /// The values of these columns.
+    ///
+    /// # Errors
+    /// When one of them holds something else.
+    pub fn cells(&self, row: &dyn Columns) -> ReadResult<Vec<Cell>> {
+        // A column of one name holds the same in each table.
+        let cell = |(index, column)| {
+            Ok(match column {
+                "is_named" | "span_is_exact" => row.maybe_boolean(index)?.map(i64::from).map(Cell::Integer),
+                "name" | "pause" | "pause_note" | "timetable" | "source" | "text" | "last_state" | "key"
+                | "kind" | "body" | "policies" | "work_group" | "job" | "cause" | "state" | "outcome"
+                | "reason" | "actor" | "action" | "target" | "note" => {
+                    row.maybe_text(index)?.map(|text| Cell::Text(text.into_owned()))
+                }
+                _ => row.maybe_integer(index)?.map(Cell::Integer),
+            }
+            .unwrap_or(Cell::Nothing))
+        };
+        self.columns().enumerate().map(cell).collect()
+    }
+}
 
 /// The row of the owner, as far as it outlives its owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -237,7 +156,7 @@ pub fn copy(source: &mut dyn Source, target: &mut dyn Target) -> ReadResult<Vec<
         let mut read_count = 0;
         source.each(table, &mut |rows| {
             debug_assert!(rows.len() <= MAX_ROWS);
-            debug_assert!(rows.iter().all(|row| row.len() == table.columns.len()));
+            debug_assert!(rows.iter().all(|row| row.len() == table.columns().count()));
             read_count += u64::try_from(rows.len()).unwrap_or(u64::MAX);
             target.add(table, rows)
         })?;

@@ -44,11 +44,11 @@ pub trait Columns {
     /// When there is no such column, or it holds something else.
     fn maybe_integer(&self, index: usize) -> ReadResult<Option<i64>>;
 
-    /// The truth value at an index.
+    /// The truth value at an index; `None` for NULL.
     ///
     /// # Errors
-    /// When there is no such column, or it holds something else, or nothing.
-    fn boolean(&self, index: usize) -> ReadResult<bool>;
+    /// When there is no such column, or it holds something else.
+    fn maybe_boolean(&self, index: usize) -> ReadResult<Option<bool>>;
 }
 
 /// A value that no version of the program writes.
@@ -84,6 +84,9 @@ pub const RUN: &str = "job, nominal, series, cause, state, attempt, due, planned
 
 /// Columns of `pending`, in the order in which [`once`] reads them.
 pub const PENDING: &str = "due, number, name, key, submitted, kind, body, policies, work_group, priority";
+
+/// Columns of `once_key`, in the order in which [`keyed`] reads them.
+pub const ONCE_KEY: &str = "due, number, name";
 
 /// Columns of `job`, in the order in which [`job`] reads them.
 pub const JOB: &str = "name, watermark, runs, failures, max_series, pause, timetable, source, text, deaths, pause_until, pause_note, \
@@ -182,7 +185,7 @@ pub fn once_id(row: &dyn Columns) -> ReadResult<OnceId> {
     Ok(OnceId { due: time_at(row, 0)?, number: unsigned(integer(row, 1)?) })
 }
 
-/// The id and the name of a one-shot job.
+/// A row of [`ONCE_KEY`].
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
@@ -206,7 +209,10 @@ pub fn run(row: &dyn Columns) -> ReadResult<Run> {
     let cause = text(row, 3)?;
     let last = maybe_time_at(row, 12)?;
     let span = match last {
-        Some(last) => Some(Span { last, count: unsigned(integer(row, 13)?), is_exact: row.boolean(14)? }),
+        Some(last) => {
+            let is_exact = row.maybe_boolean(14)?.ok_or_else(|| missing(14))?;
+            Some(Span { last, count: unsigned(integer(row, 13)?), is_exact })
+        }
         None => None,
     };
     let has_work = row.maybe_text(15)?.is_some();

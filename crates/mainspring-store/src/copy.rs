@@ -5,26 +5,14 @@
 //! Does not open the file: the caller has its folder.
 
 use mainspring_job::StoreError;
-use mainspring_rows::copy::{Cell, Head, Kind, MAX_ROWS, Source, TABLES, Table, Take, Target};
-use mainspring_rows::{ReadResult, unreadable};
-use rusqlite::types::{ToSql, ValueRef};
+use mainspring_rows::ReadResult;
+use mainspring_rows::copy::{Cell, Head, MAX_ROWS, Source, TABLES, Table, Take, Target};
+use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
 use super::fault::mapped;
+use super::row::CurrentRow;
 use super::sqlite::SqliteStore;
-
-fn cell(row: &Row<'_>, index: usize, kind: Kind) -> ReadResult<Cell> {
-    Ok(match (row.get_ref(index).map_err(mapped)?, kind) {
-        (ValueRef::Null, _) => Cell::Nothing,
-        (ValueRef::Integer(number), Kind::Integer | Kind::Boolean) => Cell::Integer(number),
-        (ValueRef::Text(text), Kind::Text) => {
-            let text =
-                std::str::from_utf8(text).map_err(|_| unreadable("text", "a text that is not UTF-8"))?;
-            Cell::Text(text.to_owned())
-        }
-        (other, kind) => return Err(unreadable(&format!("{kind:?}"), &format!("{other:?}"))),
-    })
-}
 
 impl Source for SqliteStore {
     fn head(&mut self) -> ReadResult<Head> {
@@ -52,8 +40,7 @@ impl Source for SqliteStore {
         let mut rows = statement.query([]).map_err(mapped)?;
         let mut some = Vec::new();
         while let Some(row) = rows.next().map_err(mapped)? {
-            let kinds = table.columns.iter().enumerate();
-            some.push(kinds.map(|(index, (_, kind))| cell(row, index, *kind)).collect::<ReadResult<_>>()?);
+            some.push(table.cells(&CurrentRow(row))?);
             if some.len() == MAX_ROWS {
                 take(std::mem::take(&mut some))?;
             }
@@ -76,16 +63,14 @@ impl Target for SqliteStore {
     }
 
     fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> ReadResult<()> {
-        let places: Vec<String> = (1..=table.columns.len()).map(|place| format!("?{place}")).collect();
-        let sql = format!("INSERT INTO {} ({}) VALUES ({})", table.name, table.names(), places.join(", "));
+        let places = table.columns().map(|_| "?").collect::<Vec<_>>().join(", ");
+        let sql = format!("INSERT INTO {} ({}) VALUES ({places})", table.name, table.names());
         let mut statement = self.connection.prepare_cached(&sql).map_err(mapped)?;
         for row in rows {
-            let values = row.iter().map(|cell| -> Box<dyn ToSql + '_> {
-                match cell {
-                    Cell::Nothing => Box::new(None::<i64>),
-                    Cell::Integer(number) => Box::new(*number),
-                    Cell::Text(text) => Box::new(text.as_str()),
-                }
+            let values = row.into_iter().map(|cell| match cell {
+                Cell::Nothing => Value::Null,
+                Cell::Integer(number) => Value::Integer(number),
+                Cell::Text(text) => Value::Text(text),
             });
             statement.execute(params_from_iter(values)).map_err(mapped)?;
         }
