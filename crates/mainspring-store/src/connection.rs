@@ -1,4 +1,5 @@
-//! A connection to the file of a store, opened with the same care for writing, reading and looking.
+//! A connection to the file of a store, opened with the same care for writing, reading and looking; and what
+//! is asked over it in one row.
 //!
 //! Does not make tables: the one that writes does.
 
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use mainspring_job::StoreError;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row};
 
 use super::fault::mapped;
 
@@ -35,4 +36,20 @@ pub(super) fn connected(path: &Path, flags: OpenFlags) -> Result<Connection, Sto
     // A damaged page is found where it is read, and not where it is used.
     connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
     Ok(connection)
+}
+
+/// Does a statement, which is prepared once. Returns how many rows it has changed.
+pub(super) fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+    connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values)).map_err(mapped)
+}
+
+/// The first row of an answer, to a statement that is prepared once.
+pub(super) fn first<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Option<T>, StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
+    statement.query_row(values, read).optional().map_err(mapped)
 }

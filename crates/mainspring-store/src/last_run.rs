@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use mainspring_job::{JobName, RunKey, RunState, StoreError};
 use rusqlite::{Connection, params};
 
-use super::fault::mapped;
+use super::connection::{execute, first};
 use mainspring_rows::nanoseconds;
 
 /// A run is over.
@@ -30,11 +30,10 @@ pub(super) fn record(
         "UPDATE job SET last_nominal = ?2, last_series = ?3, last_state = ?4, last_ended = ?5 WHERE name = ?1
         AND (last_nominal IS NULL OR (last_nominal, last_series) <= (?2, ?3))";
     let (job, nominal, ended) = (key.job.as_str(), nanoseconds(key.nominal), nanoseconds(ended));
-    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
-    statement.execute(params![job, nominal, key.series, state.name(), ended]).map_err(mapped)?;
+    execute(connection, sql, params![job, nominal, key.series, state.name(), ended])?;
     if state == RunState::Succeeded {
         let sql = "UPDATE job SET last_success = max(coalesce(last_success, ?2), ?2) WHERE name = ?1";
-        connection.prepare_cached(sql).map_err(mapped)?.execute(params![job, ended]).map_err(mapped)?;
+        execute(connection, sql, params![job, ended])?;
     }
     Ok(())
 }
@@ -43,7 +42,7 @@ pub(super) fn record(
 pub(super) fn replace(connection: &Connection, key: &RunKey) -> Result<(), StoreError> {
     let sql = "SELECT 1 FROM job WHERE name = ?1 AND last_nominal = ?2 AND last_series = ?3";
     let values = params![key.job.as_str(), nanoseconds(key.nominal), key.series];
-    if connection.prepare_cached(sql).map_err(mapped)?.exists(values).map_err(mapped)? {
+    if first(connection, sql, values, |_| Ok(()))?.is_some() {
         look(connection, &key.job)?;
     }
     Ok(())
@@ -55,6 +54,5 @@ pub(super) fn look(connection: &Connection, job: &JobName) -> Result<(), StoreEr
         (SELECT nominal, series, state, coalesce(ended, planned) FROM run WHERE run.job = ?1
             AND state NOT IN ('scheduled', 'queued', 'running') ORDER BY nominal DESC, series DESC LIMIT 1)
         WHERE name = ?1";
-    connection.prepare_cached(sql).map_err(mapped)?.execute(params![job.as_str()]).map_err(mapped)?;
-    Ok(())
+    execute(connection, sql, params![job.as_str()]).map(drop)
 }

@@ -28,7 +28,7 @@ use mainspring_job::StoreError;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
-use super::connection::connected;
+use super::connection::{connected, execute, first};
 use super::fault::mapped;
 use mainspring_host::sys::file_id;
 
@@ -143,10 +143,10 @@ impl Outbox {
     pub fn waiting(&self, folder: &str, limit: usize) -> Result<Vec<OutboxRow>, StoreError> {
         // Another program may have dropped it.
         self.make_table()?;
-        let free = "SELECT EXISTS (SELECT 1 FROM mainspring_outbox WHERE folder IS NULL)";
-        if self.connection.query_row(free, [], |row| row.get(0)).map_err(mapped)? {
+        let free = "SELECT 1 FROM mainspring_outbox WHERE folder IS NULL";
+        if first(&self.connection, free, [], |_| Ok(()))?.is_some() {
             let take = "UPDATE mainspring_outbox SET folder = ?1 WHERE folder IS NULL";
-            self.connection.execute(take, [folder]).map_err(mapped)?;
+            execute(&self.connection, take, [folder])?;
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut statement = self.connection.prepare_cached(WAITING).map_err(mapped)?;
@@ -183,28 +183,22 @@ impl Outbox {
         // By the token too: another row may have the number by now.
         for row in submitted {
             let delete = "DELETE FROM mainspring_outbox WHERE number = ?1 AND token = ?2";
-            transaction
-                .prepare_cached(delete)
-                .map_err(mapped)?
-                .execute((row.number, &row.token))
-                .map_err(mapped)?;
+            execute(&transaction, delete, (row.number, &row.token))?;
         }
         for (row, refusal) in refused {
             let keep = "UPDATE mainspring_outbox SET refusal = ?3 WHERE number = ?1 AND token = ?2";
-            let mut statement = transaction.prepare_cached(keep).map_err(mapped)?;
-            statement.execute((row.number, &row.token, refusal)).map_err(mapped)?;
+            execute(&transaction, keep, (row.number, &row.token, refusal))?;
         }
         transaction.commit().map_err(mapped)
     }
 
     fn make_table(&self) -> Result<(), StoreError> {
         // `IF NOT EXISTS` asks for the lock of a writer, also where the table exists.
-        let find = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'mainspring_outbox')";
-        let mut find = self.connection.prepare_cached(find).map_err(mapped)?;
-        if find.query_row([], |row| row.get(0)).map_err(mapped)? {
-            return Ok(());
+        let find = "SELECT 1 FROM sqlite_master WHERE name = 'mainspring_outbox'";
+        match first(&self.connection, find, [], |_| Ok(()))? {
+            Some(()) => Ok(()),
+            None => execute(&self.connection, TABLE, []).map(drop),
         }
-        self.connection.prepare_cached(TABLE).and_then(|mut make| make.execute([])).map_err(mapped).map(drop)
     }
 }
 

@@ -30,28 +30,24 @@ impl RowCounts {
     /// A run is there that was not.
     pub(super) fn add_run(&mut self, state: RunState) {
         self.runs += 1;
-        self.come(state);
+        self.count(state, 1);
     }
 
     /// A run is not there any more.
     pub(super) fn drop_run(&mut self, state: RunState) {
         self.runs -= 1;
-        self.leave(state);
+        self.count(state, -1);
     }
 
     /// A run is in another state.
     pub(super) fn move_run(&mut self, from: RunState, to: RunState) {
-        self.leave(from);
-        self.come(to);
+        self.count(from, -1);
+        self.count(to, 1);
     }
 
-    fn come(&mut self, state: RunState) {
-        self.open += i64::from(state.is_open());
-        self.dead += i64::from(state == RunState::Dead);
-    }
-
-    fn leave(&mut self, state: RunState) {
-        self.open -= i64::from(state.is_open());
-        self.dead -= i64::from(state == RunState::Dead);
+    /// So many runs more are in a state.
+    fn count(&mut self, state: RunState, more: i64) {
+        self.open += i64::from(state.is_open()) * more;
+        self.dead += i64::from(state == RunState::Dead) * more;
     }
 }

@@ -26,14 +26,15 @@ use std::sync::Arc;
 use mainspring_job::{
     Answer, Batch, Commit, Lease, MAX_BATCH_OPERATIONS, Owner, Renewal, Store, StoreError, Takeover,
 };
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::connection::connected;
+use super::apply::BatchWriter;
+use super::connection::{connected, execute, first};
 use super::fault::{is_write, mapped};
 use super::inode_watch::InodeWatch;
 use super::reader::{SecondConnection, SqliteReader};
 use super::row_counts::RowCounts;
-use super::{apply, read, schema};
+use super::{read, schema};
 use mainspring_host::directory::Directory;
 
 /// So much is written to see whether there is room: more than a page, and little.
@@ -179,18 +180,15 @@ impl SqliteStore {
                 1 => {}
                 _ => return Err(StoreError::Fenced),
             }
-            let mut answers = Vec::with_capacity(batch.operations.len());
-            let mut counts = RowCounts::default();
-            for operation in &batch.operations {
-                answers.push(apply::apply(connection, operation, &mut counts)?);
-            }
+            let mut writer = BatchWriter::new(connection);
+            let answers = batch.operations.iter().map(|operation| writer.apply(operation));
+            let answers = answers.collect::<Result<Vec<_>, _>>()?;
             let sql = "UPDATE head SET batch = ?1, answers = ?2, jobs = jobs + ?3, pending = pending + ?4,
                 open = open + ?5, runs = runs + ?6, dead = dead + ?7";
-            let RowCounts { jobs, pending, open, runs, dead } = counts;
-            let (number, answers_text) =
+            let RowCounts { jobs, pending, open, runs, dead } = writer.counts;
+            let (number, text) =
                 (mainspring_rows::number(batch.number), mainspring_rows::answers_text(&answers));
-            let values = params![number, answers_text, jobs, pending, open, runs, dead];
-            connection.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)?;
+            execute(connection, sql, params![number, text, jobs, pending, open, runs, dead])?;
             Ok(answers)
         })
     }
@@ -206,11 +204,9 @@ impl SqliteStore {
     fn acquire_lease(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begun.map_err(mapped)?;
-        let before = transaction.query_row("SELECT owner, machine_start FROM head", [], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-        });
-        let before = before.optional().map_err(mapped)?.filter(|(name, _)| !name.is_empty());
-        let takeover = before.map_or(Takeover::Clean, |(_, start)| owner.takeover_from(&start));
+        let sql = "SELECT machine_start FROM head WHERE owner <> ''";
+        let before: Option<String> = first(&transaction, sql, [], |row| row.get(0))?;
+        let takeover = before.map_or(Takeover::Clean, |start| owner.takeover_from(&start));
         let sql = "INSERT INTO head (one, epoch, owner, machine_start, is_paused, batch, answers)
             VALUES (1, 1, ?1, ?2, 0, 0, '') ON CONFLICT (one)
             DO UPDATE SET epoch = epoch + 1, owner = ?1, machine_start = ?2, batch = 0, answers = '' RETURNING epoch";
@@ -266,7 +262,7 @@ fn within_transaction<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let execute = |sql| connection.prepare_cached(sql).and_then(|mut it| it.execute([])).map_err(mapped);
+    let execute = |sql| execute(connection, sql, []);
     debug_assert!(connection.is_autocommit(), "no transaction is left open");
     execute("BEGIN IMMEDIATE")?;
     let result = work(connection).and_then(|done| execute("COMMIT").map(|_| done));
@@ -281,9 +277,7 @@ fn within_transaction<T>(
 fn owned(connection: &Connection, lease: Lease) -> Result<(i64, String), StoreError> {
     let sql = "SELECT batch, answers FROM head WHERE epoch = ?1";
     let values = params![mainspring_rows::number(lease.epoch)];
-    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
-    let found = statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)));
-    found.optional().map_err(mapped)?.ok_or(StoreError::Fenced)
+    first(connection, sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?.ok_or(StoreError::Fenced)
 }
 
 impl Store for SqliteStore {
