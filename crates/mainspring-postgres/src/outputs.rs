@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use mainspring_job::{KeptOutput, MAX_KEPT_ATTEMPTS, RunKey, RunPhase, StoreError};
+use mainspring_rows::questions::key_values;
 use mainspring_rows::{Columns, ReadResult, nanoseconds};
 
 use super::connection::Connection;
@@ -69,13 +70,8 @@ pub(super) fn output(
     phase: RunPhase,
 ) -> ReadResult<Vec<KeptOutput>> {
     let sql = "SELECT attempt, left_out, lines FROM mainspring.read_output($1, $2, $3, $4, $5)";
-    let values = [
-        Value::text(key.job.as_str()),
-        Value::Int(nanoseconds(key.nominal)),
-        Value::Int(i64::from(key.series)),
-        Value::Int(i64::from(after)),
-        Value::Bool(phase == RunPhase::Open),
-    ];
+    let mut values: Vec<Value> = key_values(key);
+    values.extend([Value::Int(i64::from(after)), Value::Bool(phase == RunPhase::Open)]);
     let rows = connection.call("read an output", sql, &values)?;
     let read = |row| {
         let found = CurrentRow(row);

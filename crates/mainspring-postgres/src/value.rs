@@ -63,6 +63,25 @@ impl ToSql for Rows {
     to_sql_checked!();
 }
 
+/// A text, as it is kept.
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::text(&text)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Value {
+        Value::Int(number)
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Value {
+        Value::MaybeInt(number)
+    }
+}
+
 /// One value.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
@@ -70,7 +89,6 @@ pub(super) enum Value {
     MaybeInt(Option<i64>),
     Bool(bool),
     Text(String),
-    MaybeText(Option<String>),
     Texts(Vec<String>),
     MaybeInts(Vec<Option<i64>>),
     Ints(Vec<i64>),
@@ -85,11 +103,6 @@ impl Value {
         Value::Text(escape(text).into_owned())
     }
 
-    /// The same where there may be none.
-    pub(super) fn maybe_text(text: Option<&str>) -> Value {
-        Value::MaybeText(text.map(|text| escape(text).into_owned()))
-    }
-
     /// What the protocol is given.
     pub(super) fn bound(&self) -> (&(dyn ToSql + Sync), Type) {
         match self {
@@ -97,7 +110,6 @@ impl Value {
             Value::MaybeInt(number) => (number, Type::INT8),
             Value::Bool(flag) => (flag, Type::BOOL),
             Value::Text(text) => (text, Type::TEXT),
-            Value::MaybeText(text) => (text, Type::TEXT),
             Value::Texts(texts) => (texts, Type::TEXT_ARRAY),
             Value::MaybeInts(numbers) => (numbers, Type::INT8_ARRAY),
             Value::Ints(numbers) => (numbers, Type::INT8_ARRAY),

@@ -12,7 +12,8 @@ use super::members::workers_do_all;
 use super::trouble::{MAX_TRIES, acquired, opened};
 
 /// All that the store says to the database: the schema, and its own statements.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
+    include_str!("../../mainspring-rows/src/questions.rs"),
     include_str!("../src/inbox.rs"),
     include_str!("../src/members.rs"),
     include_str!("../src/outputs.rs"),

@@ -11,11 +11,12 @@
 //!
 //! Cost: a copy of each text that the value keeps.
 //!
-//! Does not know how a question is asked, nor how values get into columns.
+//! Does not know how values get into columns.
 
 #![forbid(unsafe_code)]
 
 pub mod copy;
+pub mod questions;
 
 use std::borrow::Cow;
 use std::sync::Arc;

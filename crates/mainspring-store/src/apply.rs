@@ -12,8 +12,9 @@ use rusqlite::{Connection, Params, params};
 
 use super::connection::{execute, first};
 use super::last_run;
-use super::read;
+use super::read::{AskedConnection, pending};
 use super::row_counts::RowCounts;
+use mainspring_rows::questions::Database;
 use mainspring_rows::{PENDING, RUN, column_count, nanoseconds, number, time, unreadable, unsigned};
 
 const DELETE_PENDING: &str = "DELETE FROM pending WHERE due = ?1 AND number = ?2";
@@ -148,7 +149,7 @@ impl BatchWriter<'_> {
     }
 
     fn take_pending(&mut self, id: OnceId) -> Result<Option<Once>, StoreError> {
-        let found = read::pending(self.connection, id)?;
+        let found = pending(&mut AskedConnection(self.connection), id)?;
         if found.is_some() {
             self.counts.pending -= 1;
             self.execute(DELETE_PENDING, params![nanoseconds(id.due), number(id.number)])?;
@@ -391,7 +392,8 @@ impl BatchWriter<'_> {
             ORDER BY ended, job, nominal, series LIMIT ?4"
         );
         let limit = i64::try_from(MAX_PRUNED).expect("it is small");
-        for run in read::runs(self.connection, &sql, params![name, keep, nanoseconds(before), limit])? {
+        let values = vec![name.to_owned().into(), keep.into(), nanoseconds(before).into(), limit.into()];
+        for run in AskedConnection(self.connection).rows("prune", &sql, values, mainspring_rows::run)? {
             self.drop_run(&run)?;
         }
         Ok(Answer::New)

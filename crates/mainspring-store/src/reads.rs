@@ -16,7 +16,7 @@ use mainspring_job::{
     RunKey, StoreError,
 };
 
-use super::read;
+use super::read::{self, AskedConnection};
 use super::reader::SqliteReader;
 use super::sqlite::SqliteStore;
 
@@ -27,7 +27,7 @@ macro_rules! reads {
     (@ $reader:ty, { $(fn $name:ident($($argument:ident: $of:ty),*) -> $result:ty;)+ }) => {
         impl Reader for $reader {
             $(fn $name(&mut self, $($argument: $of),*) -> Result<$result, StoreError> {
-                self.ask(|connection| read::$name(connection, $($argument),*))
+                self.ask(|connection| read::$name(&mut AskedConnection(connection), $($argument),*))
             })+
         }
     };

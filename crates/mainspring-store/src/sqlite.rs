@@ -26,15 +26,18 @@ use std::sync::Arc;
 use mainspring_job::{
     Answer, Batch, Commit, Lease, MAX_BATCH_OPERATIONS, Owner, Renewal, Store, StoreError, Takeover,
 };
+use mainspring_rows::questions::Database;
+use mainspring_rows::{Columns, text};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::apply::BatchWriter;
 use super::connection::{connected, execute, first};
 use super::fault::{is_write, mapped};
 use super::inode_watch::InodeWatch;
+use super::read::{AskedConnection, miscounts};
 use super::reader::{SecondConnection, SqliteReader};
 use super::row_counts::RowCounts;
-use super::{read, schema};
+use super::schema;
 use mainspring_host::directory::Directory;
 
 /// So much is written to see whether there is room: more than a page, and little.
@@ -125,13 +128,12 @@ impl SqliteStore {
     /// # Errors
     /// When the file cannot be read at all.
     pub fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
-        let mut statement = self.connection.prepare("PRAGMA quick_check").map_err(mapped)?;
-        let found = statement.query_map([], |row| row.get::<_, String>(0)).map_err(mapped)?;
-        let found: Vec<String> = found.collect::<Result<_, _>>().map_err(mapped)?;
-        let mut faults: Vec<String> = found.into_iter().filter(|line| line != "ok").collect();
-        drop(statement);
+        let mut database = AskedConnection(&self.connection);
+        let line = |row: &dyn Columns| Ok(text(row, 0)?.into_owned());
+        let mut faults = database.rows("check", "PRAGMA quick_check", Vec::new(), line)?;
+        faults.retain(|line| line != "ok");
         if faults.is_empty() {
-            faults = read::miscounts(&self.connection)?.unwrap_or_default();
+            faults = miscounts(&mut database)?.unwrap_or_default();
         }
         Ok(faults)
     }

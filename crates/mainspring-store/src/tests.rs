@@ -9,9 +9,11 @@ use mainspring_job::{
     Action, Answer, Batch, Cause, Counts, JobName, Lease, Once, OnceId, Operation, Order, Owner, Query,
     Reader, Run, RunKey, RunState, Store, StoreError, Work, contract,
 };
+use mainspring_rows::questions::{self, Database};
+use mainspring_rows::{Columns, ReadResult};
 use rusqlite::Connection;
 
-use super::read::{self, Size, Sizes};
+use super::read::{self, AskedConnection, Size, Sizes};
 use super::{SqliteStore, schema};
 
 /// A folder that goes when the test ends.
@@ -299,16 +301,57 @@ fn plan_of(store: &SqliteStore, sql: &str) -> String {
     rows.map(Result::unwrap).collect::<Vec<_>>().join("; ")
 }
 
+/// Keeps how the last question would be answered.
+struct Explanation<'s> {
+    store: &'s SqliteStore,
+    plan: String,
+}
+
+impl Database for Explanation<'_> {
+    type Value = rusqlite::types::Value;
+    const SCHEMA: &'static str = AskedConnection::SCHEMA;
+    const HEAD: &'static str = AskedConnection::HEAD;
+    const JOBS: &'static str = AskedConnection::JOBS;
+    const OPEN_RUNS: &'static str = AskedConnection::OPEN_RUNS;
+    const IS_NAMED: &'static str = AskedConnection::IS_NAMED;
+    const OF_BATCH: &'static str = AskedConnection::OF_BATCH;
+
+    fn rows<T>(
+        &mut self,
+        _: &str,
+        sql: &str,
+        _: Vec<Self::Value>,
+        _: fn(&dyn Columns) -> ReadResult<T>,
+    ) -> ReadResult<Vec<T>> {
+        self.plan = plan_of(self.store, sql);
+        Ok(Vec::new())
+    }
+
+    fn find_sql(&mut self, query: &Query) -> ReadResult<(String, Vec<Self::Value>)> {
+        Ok(read::find_sql(query, MANY))
+    }
+}
+
 #[test]
 fn hot_questions_are_answered_from_a_key() {
     let folder = Folder::new();
     let (store, _) = folder.store();
     let plan = |sql: &str| plan_of(&store, sql);
+    let mut explanation = Explanation { store: &store, plan: String::new() };
     let ids = "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)";
-    assert_eq!(plan(read::load_ids_sql()), ids);
-    assert_eq!(plan(&read::load_sql()), "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)");
-    assert!(plan(read::has_pending_of_sql()).contains("SEARCH pending USING INDEX pending_batch (<expr>=?)"));
-    assert!(plan(&read::open_runs_sql()).starts_with("SEARCH run USING INDEX run_open"));
+    let first = OnceId::first_at(at(0));
+    questions::load_ids(&mut explanation, first, at(1), 1).unwrap();
+    assert_eq!(explanation.plan, ids);
+    questions::load(&mut explanation, first, at(1), 1).unwrap();
+    assert_eq!(explanation.plan, ids);
+    let name = JobName::new("a").unwrap();
+    questions::has_pending_of(&mut explanation, &name).unwrap();
+    let plan_of_batch = "SEARCH pending USING INDEX pending_batch (<expr>=?)";
+    assert!(explanation.plan.contains(plan_of_batch), "{}", explanation.plan);
+    questions::pending_named(&mut explanation, &name).unwrap();
+    assert_eq!(explanation.plan, "SEARCH pending USING INDEX pending_name (name=?)");
+    questions::open_runs(&mut explanation, None, 1).unwrap();
+    assert!(explanation.plan.starts_with("SEARCH run USING INDEX run_open"), "{}", explanation.plan);
     let mut query = Query::new(20);
     query.order = Order::Ended;
     // In the order of the index: nothing is sorted.
