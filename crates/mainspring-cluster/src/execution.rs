@@ -22,7 +22,7 @@ use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_host::net::{AsFd, BorrowedFd};
 use mainspring_job::{Assignment, Input, Start, WorkerEvent, WorkerId};
-use mainspring_postgres::{Fence, Kill, Location, Members, WaitNotifier};
+use mainspring_postgres::{Fence, Location, Members, WaitNotifier};
 use mainspring_server::error::Error;
 use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
@@ -39,7 +39,7 @@ pub struct PoolExecution {
     facts: Receiver<Input>,
     progress: Receiver<(AttemptKey, ProgressWire)>,
     notifications: Notifications,
-    kills: Sender<(WorkerId, Kill)>,
+    kills: Sender<(WorkerId, AttemptKey)>,
     /// Has the thread look for kills.
     notifier: WaitNotifier,
     /// How many places each worker has.
@@ -138,9 +138,8 @@ impl Execution for PoolExecution {
     }
 
     fn ask_to_end_at(&mut self, worker: WorkerId, attempted: &AttemptKey, _now: Moment) -> bool {
-        let kill = Kill { key: attempted.0.clone(), attempt: attempted.1 };
         // The thread has ended only if another plans.
-        let _ = self.kills.send((worker, kill));
+        let _ = self.kills.send((worker, attempted.clone()));
         self.notifier.notify();
         true
     }

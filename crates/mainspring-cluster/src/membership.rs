@@ -32,7 +32,7 @@ use mainspring_job::{
     Assignment, AttemptEnd, Cause, KeptOutput, LeaseDeadlines, MAX_KEPT_OUTPUT_BYTES, MAX_PAGE, Outcome,
     RunKey, RunPhase, StoreError,
 };
-use mainspring_postgres::{Kill, Location, Member, Members, Outputs, PostgresReader, Report, WorkerOrders};
+use mainspring_postgres::{Location, Member, Members, Outputs, PostgresReader, Report, WorkerOrders};
 use mainspring_server::server::execution::AttemptKey;
 use mainspring_server::server::output::path;
 use mainspring_server::server::remote_output::{OwnFile, bring};
@@ -348,11 +348,11 @@ impl Membership {
         }
     }
 
-    fn pass_on(&mut self, kills: Vec<Kill>) {
+    fn pass_on(&mut self, kills: Vec<AttemptKey>) {
         let Some(session) = &mut self.session else { return };
-        for kill in kills {
-            if session.killed.insert((kill.key.clone(), kill.attempt)) {
-                self.link.tell(MembershipNews::Kill(session.id, (kill.key, kill.attempt)));
+        for attempted in kills {
+            if session.killed.insert(attempted.clone()) {
+                self.link.tell(MembershipNews::Kill(session.id, attempted));
             }
         }
     }

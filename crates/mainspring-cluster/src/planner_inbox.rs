@@ -119,7 +119,7 @@ fn turn(
         }
         // Taken out first: a command is never done twice.
         if inbox.take(entry.id)? {
-            inbox.reply(entry.id, &planner.reply(&entry))?;
+            inbox.reply_all(&[(entry.id, planner.reply(&entry))])?;
         }
         done_count += 1;
     }

@@ -26,7 +26,7 @@ use std::time::Duration;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::Notifier;
 use mainspring_job::{Input, MAX_PAGE, Outcome, StoreError, Takeover, Worker, WorkerEvent, WorkerId};
-use mainspring_postgres::{Fence, Kill, Location, LostWorker, Members, PresentMember, vacuum};
+use mainspring_postgres::{Fence, Location, LostWorker, Members, PresentMember, vacuum};
 use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::AttemptKey;
 use mainspring_server::server::progress_table::ProgressTable;
@@ -85,9 +85,9 @@ pub(super) struct PlannerLink {
     progress: Sender<(AttemptKey, ProgressWire)>,
     last_progress: ProgressTable,
     notifier: Notifier,
-    kills: Receiver<(WorkerId, Kill)>,
+    kills: Receiver<(WorkerId, AttemptKey)>,
     /// Those that were not passed on yet.
-    unsent: Vec<(WorkerId, Kill)>,
+    unsent: Vec<(WorkerId, AttemptKey)>,
     /// It is to be asked whose reports are there: at the beginning, and after an error.
     looks_for_reporters: bool,
     /// After how many looks it is asked for reports.
@@ -111,7 +111,7 @@ impl PlannerLink {
         facts: Sender<Input>,
         progress: Sender<(AttemptKey, ProgressWire)>,
         notifier: Notifier,
-        kills: Receiver<(WorkerId, Kill)>,
+        kills: Receiver<(WorkerId, AttemptKey)>,
     ) -> PlannerLink {
         let (known, read_up_to, unsent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let (looks_to_reports, drops_left) = (0, DROP_COUNT);

@@ -22,8 +22,8 @@ pub(super) const REST: Duration = Duration::from_secs(5);
 /// What was seen of the owner.
 #[derive(Debug, Default)]
 pub(super) struct RemoteChanges {
-    /// Its epoch, its last batch and how often workers had told progress, when it was looked last.
-    seen: Option<(u64, u64, u64)>,
+    /// When it was looked last.
+    seen: Option<HeldLease>,
     /// Something has changed since it was told.
     is_changed: bool,
     reported_at: Option<Moment>,
@@ -32,8 +32,7 @@ pub(super) struct RemoteChanges {
 impl RemoteChanges {
     /// Sees how the owner's lease is now.
     pub(super) fn see(&mut self, held: HeldLease) {
-        let now = (held.epoch, held.batch, held.progress_count);
-        self.is_changed |= self.seen.replace(now) != Some(now);
+        self.is_changed |= self.seen.replace(held) != Some(held);
     }
 
     /// Whether it is to be told now that something has changed.

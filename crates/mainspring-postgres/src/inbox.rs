@@ -153,14 +153,6 @@ impl Inbox {
         self.connection.call("refuse", sql, &[Value::Int(id), Value::text(why)]).map(drop)
     }
 
-    /// Leaves a reply for a server that waits.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub fn reply(&mut self, id: i64, response: &str) -> Result<(), StoreError> {
-        self.reply_all(&[(id, response.to_owned())])
-    }
-
     /// Asks the owner something, and returns the number of that.
     ///
     /// # Errors

@@ -51,7 +51,7 @@ pub use copy::PostgresCopy;
 pub use inbox::{Entry, Inbox};
 pub use location::Location;
 pub use members::{
-    Kill, LostWorker, Member, MemberState, Members, PlacedAssignment, PresentMember, Report, WorkerOrders,
+    LostWorker, Member, MemberState, Members, PlacedAssignment, PresentMember, Report, WorkerOrders,
 };
 pub use outputs::Outputs;
 pub use reader::{HeldLease, HeldPlan, PostgresReader};

@@ -97,12 +97,6 @@ pub struct PresentMember {
     pub worker: Worker,
     /// The process, as in [`Member::server`].
     pub server: String,
-    /// Its machine.
-    pub host: String,
-    /// Where people find it.
-    pub address: String,
-    /// Of the program.
-    pub version: String,
     /// It goes, and is to be given nothing more.
     pub is_leaving: bool,
     /// How long ago it was heard of, by the clock of the database.
@@ -133,22 +127,13 @@ pub struct PlacedAssignment {
     pub assignment: Assignment,
 }
 
-/// An attempt that is to be ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kill {
-    /// Which run.
-    pub key: RunKey,
-    /// Which attempt.
-    pub attempt: u32,
-}
-
 /// What a worker is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerOrders {
     /// What it is to start.
     pub assignments: Vec<PlacedAssignment>,
     /// What it is to end.
-    pub kills: Vec<Kill>,
+    pub kills: Vec<(RunKey, u32)>,
     /// Whose output somebody reads at another server: it is to be kept in the database, as it grows.
     pub read: Vec<(RunKey, u32)>,
 }
@@ -273,7 +258,7 @@ impl Members {
     /// # Errors
     /// When they cannot be read.
     pub fn list(&mut self) -> Result<Vec<PresentMember>, StoreError> {
-        let sql = "SELECT id, name, capacity, labels, server, host, address, version, is_leaving,
+        let sql = "SELECT id, name, capacity, labels, server, is_leaving,
                 greatest(0, extract(epoch FROM clock_timestamp() - renewed) * 1000)::int8,
                 ceil(extract(epoch FROM greatest(until + interval '1 s', clock_timestamp()) - clock_timestamp()) * 1000)::int8, ahead, progress
             FROM mainspring.worker ORDER BY id";
@@ -323,12 +308,16 @@ impl Members {
     ///
     /// # Errors
     /// `Fenced` when the caller plans no more.
-    pub fn kill(&mut self, planner: &Fence, id: WorkerId, kill: &Kill) -> Result<bool, StoreError> {
+    pub fn kill(
+        &mut self,
+        planner: &Fence,
+        id: WorkerId,
+        (key, attempt): &(RunKey, u32),
+    ) -> Result<bool, StoreError> {
         let sql = "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid FOR SHARE),
             asked AS (UPDATE mainspring.open_run AS r SET is_killed = true FROM p WHERE r.job = $3 AND r.nominal = $4
                 AND r.series = $5 AND r.attempt = $6 AND r.worker = $7 AND r.state = 'running' RETURNING r.worker)
             SELECT (SELECT pg_notify($8, a.worker::text)::text FROM asked AS a) IS NOT NULL FROM p";
-        let Kill { key, attempt } = kill;
         let values = [
             Value::Int(planner.epoch),
             Value::text(&planner.token),
@@ -454,7 +443,7 @@ fn orders(id: WorkerId, rows: &[Row]) -> Result<WorkerOrders, StoreError> {
         let (key, attempt) = attempt_of(row)?;
         let Some(assigned) = row.get::<_, Option<i64>>(4) else {
             match row.get::<_, Option<&str>>(5) {
-                None => orders.kills.push(Kill { key, attempt }),
+                None => orders.kills.push((key, attempt)),
                 Some(_) => orders.read.push((key, attempt)),
             }
             continue;
@@ -479,7 +468,7 @@ fn present(row: &Row) -> ReadResult<PresentMember> {
     let id = WorkerId(unsigned(row.get(0)));
     let labels: Json = row.get(3);
     let places = |index| usize::try_from(row.get::<_, i64>(index)).unwrap_or_default();
-    let mut worker = Worker::new(id, text(1), places(2)).with_ahead(places(11));
+    let mut worker = Worker::new(id, text(1), places(2)).with_ahead(places(8));
     for (label, level) in labels.as_object().into_iter().flatten() {
         let label = WorkerLabel::new(&read(label)).map_err(|_| unreadable("label", label))?;
         let level = level.as_i64().ok_or_else(|| unreadable("level", &level.to_string()))?;
@@ -488,12 +477,9 @@ fn present(row: &Row) -> ReadResult<PresentMember> {
     Ok(PresentMember {
         worker,
         server: text(4),
-        host: text(5),
-        address: text(6),
-        version: text(7),
-        is_leaving: row.get(8),
-        silent: Duration::from_millis(unsigned(row.get(9))),
-        lapses_in: Duration::from_millis(unsigned(row.get(10))),
-        progress: text(12),
+        is_leaving: row.get(5),
+        silent: Duration::from_millis(unsigned(row.get(6))),
+        lapses_in: Duration::from_millis(unsigned(row.get(7))),
+        progress: text(9),
     })
 }

@@ -24,8 +24,6 @@ pub struct HeldLease {
     pub epoch: u64,
     /// Its last batch: with the epoch it says whether something was written since.
     pub batch: u64,
-    /// How long the lease lasts unless it is renewed; zero when it has run out or was released.
-    pub left: Duration,
     /// Which says, as the batch does, whether workers have told another progress since.
     pub progress_count: u64,
 }
@@ -45,13 +43,11 @@ impl PostgresReader {
     /// # Errors
     /// When the database does not answer.
     pub fn lease(&mut self) -> Result<HeldLease, StoreError> {
-        let sql = "SELECT epoch, batch, greatest(0, CASE WHEN until > '-infinity'
-                THEN extract(epoch FROM until - clock_timestamp()) * 1000 ELSE 0 END)::int8,
-                (SELECT coalesce(sum(progress_count), 0)::int8 FROM mainspring.worker) FROM mainspring.planner";
+        let sql = "SELECT epoch, batch, (SELECT coalesce(sum(progress_count), 0)::int8 FROM mainspring.worker) FROM mainspring.planner";
         let rows = self.connection.call("look at the lease", sql, &[])?;
         let number = |index| rows.first().map_or(0, |row| mainspring_rows::unsigned(row.get(index)));
-        let [epoch, batch, left_ms, progress_count] = [0, 1, 2, 3].map(number);
-        Ok(HeldLease { epoch, batch, left: Duration::from_millis(left_ms), progress_count })
+        let [epoch, batch, progress_count] = [0, 1, 2].map(number);
+        Ok(HeldLease { epoch, batch, progress_count })
     }
 
     /// Connects with the first question.

@@ -149,15 +149,6 @@ impl PostgresStore {
         self.identity.clone()
     }
 
-    /// The time of the database.
-    ///
-    /// # Errors
-    /// When it does not answer.
-    pub fn now(&mut self) -> Result<Timestamp, StoreError> {
-        let rows = self.connection.call("read the time", "SELECT mainspring.now_ns()", &[])?;
-        Ok(mainspring_rows::time(number(rows.first().ok_or_else(without_row)?, 0)?))
-    }
-
     /// What proves this lease, for [`Members`](super::Members) of the planner.
     ///
     /// # Errors

@@ -342,7 +342,7 @@ fn a_release_and_what_is_asked_through_the_database_are_heard_of_at_once() {
     assert!(owner.wait(PATIENCE), "its time was not over");
     assert_eq!(owner.waiting().unwrap().len(), 1);
     assert!(owner.take(id).unwrap());
-    owner.reply(id, "a reply").unwrap();
+    owner.reply_all(&[(id, "a reply".to_owned())]).unwrap();
     assert!(asker.wait(PATIENCE));
     assert_eq!(asker.take_replies(&[id]).unwrap(), [(id, "a reply".to_owned())]);
 }
