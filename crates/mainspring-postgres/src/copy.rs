@@ -9,7 +9,7 @@
 //! Does not go on in another session: what was written in the one that ended is not there.
 
 use mainspring_job::StoreError;
-use mainspring_rows::copy::{Cell, Head, MAX_ROWS, Source, TABLES, Table, Take, Target};
+use mainspring_rows::copy::{Cell, Head, MAX_ROWS, Source, Table, Take, Target};
 use mainspring_rows::{ReadResult, unreadable};
 use tokio_postgres::Row;
 
@@ -101,19 +101,9 @@ impl Source for PostgresCopy {
             );
             return Err(StoreError::Io(text.into()));
         }
-        let sql = "SELECT epoch, owner, machine_start, is_paused, pause_until, pause_note, jobs, pending, open, runs, dead
-            FROM mainspring.planner";
-        let rows = self.call("read the planner", sql, &[])?;
-        let row = rows.first().ok_or_else(without_row)?;
-        Ok(Head {
-            epoch: row.get(0),
-            owner: read(row.get(1)).into_owned(),
-            machine_start: read(row.get(2)).into_owned(),
-            is_paused: row.get(3),
-            pause_until: row.get(4),
-            pause_note: read(row.get(5)).into_owned(),
-            counts: [row.get(6), row.get(7), row.get(8), row.get(9), row.get(10)],
-        })
+        let sql = format!("SELECT {} FROM mainspring.planner", Head::COLUMNS);
+        let rows = self.call("read the planner", &sql, &[])?;
+        Head::read(&CurrentRow(rows.first().ok_or_else(without_row)?))
     }
 
     fn each(&mut self, table: &Table, take: Take<'_>) -> ReadResult<()> {
@@ -137,16 +127,7 @@ impl Source for PostgresCopy {
 
 impl Target for PostgresCopy {
     fn begin(&mut self) -> ReadResult<()> {
-        self.hold()?;
-        for table in &TABLES {
-            let sql =
-                format!("SELECT count(*) FROM (SELECT FROM mainspring.{} LIMIT 1) AS first", table.name);
-            if 0 < self.number("look for rows", &sql)? {
-                let text = format!("it holds something already: the table {} is not empty", table.name);
-                return Err(StoreError::Io(text.into()));
-            }
-        }
-        Ok(())
+        self.hold()
     }
 
     fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> ReadResult<()> {

@@ -10,7 +10,7 @@
 
 use mainspring_job::StoreError;
 
-use crate::{AUDIT, Columns, JOB, ONCE_KEY, PENDING, RUN, ReadResult};
+use crate::{AUDIT, Columns, JOB, ONCE_KEY, PENDING, RUN, ReadResult, integer, text};
 
 /// How many rows are on their way at a time: some megabytes, unless many bodies have the greatest length.
 pub const MAX_ROWS: usize = 100;
@@ -99,6 +99,29 @@ pub struct Head {
     pub counts: [i64; 5],
 }
 
+impl Head {
+    /// The columns that [`read`](Self::read) reads, in their order.
+    pub const COLUMNS: &'static str = "epoch, owner, machine_start, is_paused, pause_until, pause_note, jobs, pending, \
+        open, runs, dead";
+
+    /// A row of [`COLUMNS`](Self::COLUMNS).
+    ///
+    /// # Errors
+    /// When a column is missing, or holds something else.
+    pub fn read(row: &dyn Columns) -> ReadResult<Head> {
+        let [jobs, pending, open, runs, dead] = [6, 7, 8, 9, 10].map(|index| integer(row, index));
+        Ok(Head {
+            epoch: integer(row, 0)?,
+            owner: text(row, 1)?.into_owned(),
+            machine_start: text(row, 2)?.into_owned(),
+            is_paused: row.maybe_boolean(3)?.unwrap_or_default(),
+            pause_until: row.maybe_integer(4)?,
+            pause_note: text(row, 5)?.into_owned(),
+            counts: [jobs?, pending?, open?, runs?, dead?],
+        })
+    }
+}
+
 /// Takes some rows.
 pub type Take<'t> = &'t mut dyn FnMut(Vec<Vec<Cell>>) -> ReadResult<()>;
 
@@ -122,7 +145,7 @@ pub trait Target {
     /// Begins. Nothing is there after a failure, or without `finish`.
     ///
     /// # Errors
-    /// When a server has the store, or it holds something.
+    /// When a server has the store.
     fn begin(&mut self) -> ReadResult<()>;
 
     /// Adds rows.
@@ -147,10 +170,16 @@ pub trait Target {
 /// Copies all, and returns how many rows each table has.
 ///
 /// # Errors
-/// When one side fails, or the counts differ: nothing is kept then.
+/// When one side fails, the target holds something, or the counts differ: nothing is kept then.
 pub fn copy(source: &mut dyn Source, target: &mut dyn Target) -> ReadResult<Vec<(&'static str, u64)>> {
     let head = source.head()?;
     target.begin()?;
+    for table in &TABLES {
+        if 0 < target.count(table)? {
+            let text = format!("it holds something already: the table {} is not empty", table.name);
+            return Err(StoreError::Io(text.into()));
+        }
+    }
     let mut counts = Vec::new();
     for table in &TABLES {
         let mut read_count = 0;

@@ -4,33 +4,21 @@
 //!
 //! Does not open the file: the caller has its folder.
 
-use mainspring_job::StoreError;
 use mainspring_rows::ReadResult;
-use mainspring_rows::copy::{Cell, Head, MAX_ROWS, Source, TABLES, Table, Take, Target};
+use mainspring_rows::copy::{Cell, Head, MAX_ROWS, Source, Table, Take, Target};
+use mainspring_rows::questions::Database;
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{params, params_from_iter};
 
 use super::fault::mapped;
+use super::read::AskedConnection;
 use super::row::CurrentRow;
 use super::sqlite::SqliteStore;
 
 impl Source for SqliteStore {
     fn head(&mut self) -> ReadResult<Head> {
-        let sql =
-            "SELECT epoch, owner, machine_start, is_paused, pause_until, pause_note, jobs, pending, open,
-            runs, dead FROM head";
-        let head = |row: &Row<'_>| {
-            Ok(Head {
-                epoch: row.get(0)?,
-                owner: row.get(1)?,
-                machine_start: row.get(2)?,
-                is_paused: row.get(3)?,
-                pause_until: row.get(4)?,
-                pause_note: row.get(5)?,
-                counts: [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?, row.get(10)?],
-            })
-        };
-        let found = self.connection.query_row(sql, [], head).optional().map_err(mapped)?;
+        let sql = format!("SELECT {} FROM head", Head::COLUMNS);
+        let found = AskedConnection(&self.connection).rows("head", &sql, Vec::new(), Head::read)?.pop();
         Ok(found.unwrap_or_default())
     }
 
@@ -52,14 +40,7 @@ impl Source for SqliteStore {
 impl Target for SqliteStore {
     /// The transaction ends with the connection, if `finish` does not end it.
     fn begin(&mut self) -> ReadResult<()> {
-        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(mapped)?;
-        for table in &TABLES {
-            if 0 < self.count(table)? {
-                let text = format!("it holds something already: the table {} is not empty", table.name);
-                return Err(StoreError::Io(text.into()));
-            }
-        }
-        Ok(())
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(mapped)
     }
 
     fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> ReadResult<()> {
