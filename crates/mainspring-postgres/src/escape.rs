@@ -27,14 +27,7 @@ pub(super) fn escape(text: &str) -> Cow<'_, str> {
     if found == 0 || !text.contains(['\0', MARK]) {
         return Cow::Borrowed(text);
     }
-    let mut escaped = String::with_capacity(text.len() + 4);
-    for letter in text.chars() {
-        match letter {
-            '\0' => escaped.extend([MARK, '0']),
-            MARK => escaped.extend([MARK, '1']),
-            other => escaped.push(other),
-        }
-    }
+    let escaped = text.replace(MARK, "\u{f8ff}1").replace('\0', "\u{f8ff}0");
     debug_assert!(!escaped.contains('\0'), "PostgreSQL has no text with it");
     debug_assert_eq!(read(&escaped), text);
     Cow::Owned(escaped)
@@ -45,15 +38,7 @@ pub(super) fn read(text: &str) -> Cow<'_, str> {
     if !text.contains(MARK) {
         return Cow::Borrowed(text);
     }
-    let mut read = String::with_capacity(text.len());
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, letter == MARK) {
-            (_, true) => read.push(if letters.next() == Some('0') { '\0' } else { MARK }),
-            (other, false) => read.push(other),
-        }
-    }
-    Cow::Owned(read)
+    Cow::Owned(text.replace("\u{f8ff}0", "\0").replace("\u{f8ff}1", "\u{f8ff}"))
 }
 
 #[cfg(test)]
