@@ -56,34 +56,28 @@ struct LocationParts {
 }
 
 impl LocationParts {
-    /// Takes `sslmode` and `sslrootcert` out.
+    /// Takes `sslmode` and `sslrootcert` out of a URL, or out of words.
     fn of(text: &str) -> LocationParts {
+        let is_url = text.contains("://");
+        let (place, parameters) =
+            if is_url { text.split_once('?').unwrap_or((text, "")) } else { ("", text) };
+        let separator = if is_url { "&" } else { " " };
         let mut parted = LocationParts::default();
-        if !text.contains("://") {
-            let words = text.split(' ').filter(|word| {
-                let (name, value) = word.split_once('=').unwrap_or((word, ""));
-                !parted.takes(name, value.trim_matches('\''))
-            });
+        let remaining = parameters.split(separator).filter(|part| {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let value = if is_url { decoded(value) } else { value.trim_matches('\'').to_owned() };
             // Spaces between quotes are kept: a password may have two.
-            let rest = words.collect::<Vec<_>>().join(" ");
-            return LocationParts { rest, ..parted };
-        }
-        let (place, parameters) = text.split_once('?').unwrap_or((text, ""));
-        let remaining = parameters.split('&').filter(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            !pair.is_empty() && !parted.takes(name, &decoded(value))
+            !(is_url && part.is_empty() || parted.takes(name, value))
         });
-        let remaining = remaining.collect::<Vec<_>>().join("&");
-        LocationParts {
-            rest: if remaining.is_empty() { place.to_owned() } else { format!("{place}?{remaining}") },
-            ..parted
-        }
+        let remaining = remaining.collect::<Vec<_>>().join(separator);
+        let mark = if is_url && !remaining.is_empty() { "?" } else { "" };
+        LocationParts { rest: format!("{place}{mark}{remaining}"), ..parted }
     }
 
-    fn takes(&mut self, name: &str, value: &str) -> bool {
+    fn takes(&mut self, name: &str, value: String) -> bool {
         match name {
-            "sslmode" => self.mode = Some(value.to_owned()),
-            "sslrootcert" => self.authorities = Some(value.to_owned()),
+            "sslmode" => self.mode = Some(value),
+            "sslrootcert" => self.authorities = Some(value),
             _ => return false,
         }
         true
