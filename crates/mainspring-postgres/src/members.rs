@@ -27,9 +27,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainspring_job::{
-    Assignment, AttemptEnd, JobName, MAX_PAGE, Outcome, RunKey, StoreError, Worker, WorkerId, WorkerLabel,
+    Assignment, AttemptEnd, MAX_PAGE, Outcome, RunKey, StoreError, Worker, WorkerId, WorkerLabel,
 };
-use mainspring_rows::{ReadResult, nanoseconds, number, time, unreadable, unsigned};
+use mainspring_rows::questions::{key_values, page};
+use mainspring_rows::{ReadResult, nanoseconds, number, run_key, time, unreadable, unsigned};
 use serde_json::{Value as Json, json};
 use tokio_postgres::Row;
 
@@ -37,7 +38,7 @@ use super::connection::{Connection, WaitNotifier};
 use super::escape::{escape, read};
 use super::location::Location;
 use super::reader::HeldPlan;
-use super::row::small;
+use super::row::{CurrentRow, milliseconds, small};
 use super::schema::{self, VERSION};
 use super::store::Fence;
 use super::value::Value;
@@ -203,7 +204,7 @@ impl Members {
         let Member { server, name, host, address, version, state } = member;
         let mut values = [server, name, host, address, version].map(|text| Value::text(text)).to_vec();
         values.extend(state.values());
-        values.extend([milliseconds(lasts), Value::Int(MAX_KNOWN_LIVES), Value::text(REPORT_CHANNEL)]);
+        values.extend([Value::milliseconds(lasts), Value::Int(MAX_KNOWN_LIVES), Value::text(REPORT_CHANNEL)]);
         values.push(Value::Int(i64::from(VERSION)));
         let rows = self.connection.call("join", sql, &values)?;
         // Without a row this program is too old, which the question says.
@@ -238,16 +239,16 @@ impl Members {
                 CASE WHEN r.is_new THEN pg_notify($9, '')::text END, r.planner, r.lasts
             FROM renewed AS r LEFT JOIN LATERAL mainspring.orders(r.id, $7, $8) AS o ON true";
         let mut values = state.values().to_vec();
-        values.extend([milliseconds(lasts), of(id), Value::Int(number(after)), page(MAX_PAGE)]);
+        values.extend([Value::milliseconds(lasts), of(id), Value::Int(number(after))]);
+        values.push(page(MAX_PAGE).into());
         values.extend([Value::text(REPORT_CHANNEL), Value::Int(i64::from(VERSION))]);
         values.push(Value::text(&state.progress));
         let rows = self.connection.call("renew a worker", sql, &values)?;
         let first = rows.first().ok_or(StoreError::Fenced)?;
         let planner: Option<&str> = first.get(7);
-        let plan = planner.zip(first.get::<_, Option<i64>>(8)).map(|(by, left)| HeldPlan {
-            by: read(by).into_owned(),
-            left: Duration::from_millis(unsigned(left)),
-        });
+        let plan = planner
+            .zip(first.get::<_, Option<i64>>(8))
+            .map(|(by, left)| HeldPlan { by: read(by).into_owned(), left: milliseconds(left) });
         let is_empty = first.get::<_, Option<&str>>(0).is_none();
         let orders = if is_empty { WorkerOrders::default() } else { orders(id, &rows)? };
         Ok((orders, plan))
@@ -277,7 +278,8 @@ impl Members {
             ended AS (UPDATE mainspring.worker AS w SET gone = 'lost', gone_at = clock_timestamp() FROM p
                 WHERE w.id = $3 AND w.until + interval '1 s' < clock_timestamp() RETURNING w.id)
             SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM mainspring.worker WHERE id = $3) FROM p";
-        let values = [Value::Int(planner.epoch), Value::text(&planner.token), of(id)];
+        let [epoch, token] = planner.values();
+        let values = [epoch, token, of(id)];
         let rows = self.connection.call("declare a worker lost", sql, &values)?;
         let row = rows.first().ok_or(StoreError::Fenced)?;
         Ok(match (row.get::<_, i64>(0), row.get::<_, i64>(1)) {
@@ -296,7 +298,7 @@ impl Members {
     pub fn orders(&mut self, id: WorkerId, after: u64, limit: usize) -> Result<WorkerOrders, StoreError> {
         let sql =
             "SELECT job, nominal, series, attempt, assigned, document FROM mainspring.orders($1, $2, $3)";
-        let values = [of(id), Value::Int(number(after)), page(limit.min(MAX_PAGE))];
+        let values = [of(id), Value::Int(number(after)), page(limit).into()];
         let read = orders(id, &self.connection.call("read orders", sql, &values)?)?;
         debug_assert!(read.assignments.len() <= limit.min(MAX_PAGE));
         debug_assert!(read.assignments.iter().all(|each| after < each.number), "these are known already");
@@ -318,16 +320,9 @@ impl Members {
             asked AS (UPDATE mainspring.open_run AS r SET is_killed = true FROM p WHERE r.job = $3 AND r.nominal = $4
                 AND r.series = $5 AND r.attempt = $6 AND r.worker = $7 AND r.state = 'running' RETURNING r.worker)
             SELECT (SELECT pg_notify($8, a.worker::text)::text FROM asked AS a) IS NOT NULL FROM p";
-        let values = [
-            Value::Int(planner.epoch),
-            Value::text(&planner.token),
-            Value::text(key.job.as_str()),
-            Value::Int(nanoseconds(key.nominal)),
-            Value::Int(i64::from(key.series)),
-            Value::Int(i64::from(*attempt)),
-            of(id),
-            Value::text(WORKER_CHANNEL),
-        ];
+        let mut values = planner.values().to_vec();
+        values.extend(key_values::<Value>(key));
+        values.extend([Value::Int(i64::from(*attempt)), of(id), Value::text(WORKER_CHANNEL)]);
         let rows = self.connection.call("kill", sql, &values)?;
         Ok(rows.first().ok_or(StoreError::Fenced)?.get(0))
     }
@@ -377,7 +372,7 @@ impl Members {
         let sql = "SELECT job, nominal, series, attempt, worker, number, outcome, retry_at, \
             (extract(epoch FROM clock_timestamp() - ended) * 1000000)::int8 FROM mainspring.reports($1, $2, $3)";
         let [workers, numbers] = parts(read_up_to);
-        let rows = self.connection.call("read reports", sql, &[workers, numbers, page(MAX_PAGE)])?;
+        let rows = self.connection.call("read reports", sql, &[workers, numbers, page(MAX_PAGE).into()])?;
         let report = |row: &Row| {
             let (key, attempt) = attempt_of(row)?;
             let mut end = AttemptEnd::new(key, attempt, Outcome::from(&*read(row.get(6))));
@@ -398,9 +393,8 @@ impl Members {
     /// # Errors
     /// `Fenced` when the caller plans no more.
     pub fn forget_reports(&mut self, planner: &Fence) -> Result<(), StoreError> {
-        let values = [Value::Int(planner.epoch), Value::text(&planner.token)];
-        let rows =
-            self.connection.call("forget reports", "SELECT mainspring.forget_reports($1, $2)", &values)?;
+        let sql = "SELECT mainspring.forget_reports($1, $2)";
+        let rows = self.connection.call("forget reports", sql, &planner.values())?;
         if rows.first().is_some_and(|row| row.get(0)) { Ok(()) } else { Err(StoreError::Fenced) }
     }
 }
@@ -422,18 +416,10 @@ pub(super) fn of(id: WorkerId) -> Value {
     Value::Int(number(id.0))
 }
 
-fn milliseconds(lasts: Duration) -> Value {
-    Value::Int(i64::try_from(lasts.as_millis()).unwrap_or(i64::MAX))
-}
-
 fn parts(of: &[(WorkerId, u64)]) -> [Value; 2] {
     let workers = of.iter().map(|(worker, _)| number(worker.0)).collect();
     let numbers = of.iter().map(|(_, count)| number(*count)).collect();
     [Value::Ints(workers), Value::Ints(numbers)]
-}
-
-fn page(limit: usize) -> Value {
-    Value::Int(i64::try_from(limit).unwrap_or(i64::MAX))
 }
 
 /// Out of the rows of `mainspring.orders`.
@@ -458,9 +444,7 @@ fn orders(id: WorkerId, rows: &[Row]) -> Result<WorkerOrders, StoreError> {
 
 /// Out of the first four columns.
 fn attempt_of(row: &Row) -> ReadResult<(RunKey, u32)> {
-    let name: &str = row.get(0);
-    let job = JobName::new(name).map_err(|_| unreadable("name", name))?;
-    Ok((RunKey { job, nominal: time(row.get(1)), series: small(row.get(2))? }, small(row.get(3))?))
+    Ok((run_key(&CurrentRow(row))?, small(row.get(3))?))
 }
 
 fn present(row: &Row) -> ReadResult<PresentMember> {
@@ -478,8 +462,8 @@ fn present(row: &Row) -> ReadResult<PresentMember> {
         worker,
         server: text(4),
         is_leaving: row.get(5),
-        silent: Duration::from_millis(unsigned(row.get(6))),
-        lapses_in: Duration::from_millis(unsigned(row.get(7))),
+        silent: milliseconds(row.get(6)),
+        lapses_in: milliseconds(row.get(7)),
         progress: text(9),
     })
 }

@@ -5,8 +5,9 @@
 //! Does not know what the columns mean.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
-use mainspring_rows::{Columns, ReadResult, unreadable};
+use mainspring_rows::{Columns, ReadResult, unreadable, unsigned};
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
@@ -33,6 +34,11 @@ impl Columns for CurrentRow<'_> {
     fn maybe_boolean(&self, index: usize) -> ReadResult<Option<bool>> {
         self.column(index)
     }
+}
+
+/// How long something takes or took. The database's clock may have been set back since.
+pub(super) fn milliseconds(count: i64) -> Duration {
+    Duration::from_millis(unsigned(count))
 }
 
 /// A number that is small when it is written.

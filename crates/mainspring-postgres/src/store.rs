@@ -25,16 +25,17 @@ use mainspring_job::{
     Assignment, Batch, Commit, Lease, MAX_BATCH_OPERATIONS, OnceId, Operation, Owner, Renewal, RunKey, Store,
     StoreError, Takeover, WorkerId,
 };
+use mainspring_rows::{Columns, integer, text, time_at};
 use tokio_postgres::Row;
 
 use super::batch_groups::{GivenNumbers, groups};
 use super::connection::{CALL_TIMEOUT, Connection, WaitNotifier};
-use super::escape::read;
 use super::fault::{LOST, without_row};
 use super::inbox::Inbox;
 use super::location::{CONNECT_TIMEOUT, Location, OF_OWNER, USER_TIMEOUT};
 use super::operation_row;
 use super::reader::PostgresReader;
+use super::row::{CurrentRow, milliseconds};
 use super::schema;
 use super::value::{RowType, Rows, Value};
 
@@ -64,8 +65,15 @@ pub struct Identity {
 /// What proves to the database that a server plans, for its other sessions.
 #[derive(Clone, Debug)]
 pub struct Fence {
-    pub(super) epoch: i64,
-    pub(super) token: String,
+    epoch: i64,
+    token: String,
+}
+
+impl Fence {
+    /// The first two places of each statement of a planner.
+    pub(super) fn values(&self) -> [Value; 2] {
+        [Value::Int(self.epoch), Value::text(&self.token)]
+    }
 }
 
 /// Keeps jobs and runs in a database.
@@ -111,14 +119,15 @@ impl PostgresStore {
             'mainspring.operation'::regtype::oid, 'mainspring.operation[]'::regtype::oid";
         let rows = connection.call("look at the settings", sql, &[])?;
         let answered = rows.first().ok_or_else(without_row)?;
-        if text(answered, 0)? == "off" {
+        let answer = CurrentRow(answered);
+        if text(&answer, 0)? == "off" {
             let text = "synchronous_commit is off, so the database may forget what it has acknowledged: \
                         ALTER ROLE .. SET synchronous_commit = on";
             return Err(StoreError::Io(text.into()));
         }
         let mut identity = identity;
         if identity.server.is_empty() {
-            identity.server = text(answered, 1)?;
+            identity.server = text(&answer, 1)?.into_owned();
         }
         let operation = RowType::new(answered.get(2), answered.get(3));
         let (location, tokens) = (location.clone(), HashMap::new());
@@ -158,21 +167,11 @@ impl PostgresStore {
         Ok(Fence { epoch: mainspring_rows::number(lease.epoch), token })
     }
 
-    /// The first two places of each statement of a planner.
-    fn fence_values(&self, lease: Lease) -> Result<[Value; 2], StoreError> {
-        let Fence { epoch, token } = self.fence(lease)?;
-        Ok([Value::Int(epoch), Value::Text(token)])
-    }
-
-    fn lease_ms(&self) -> Value {
-        Value::Int(i64::try_from(self.lasts.as_millis()).unwrap_or(i64::MAX))
-    }
-
     /// Does one of our functions, whose first column is a status.
     fn ask(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
         let rows = self.connection.call(what, sql, values)?;
         let answered = rows.into_iter().next().ok_or_else(without_row)?;
-        if text(&answered, 0)? != "fenced" {
+        if text(&CurrentRow(&answered), 0)? != "fenced" {
             return Ok(answered);
         }
         // It is counted if the database answers: nothing rests on it.
@@ -214,51 +213,39 @@ fn begun(operation: &Operation) -> Option<(&RunKey, u32)> {
     }
 }
 
-pub(super) fn text(row: &Row, index: usize) -> Result<String, StoreError> {
-    let found = row.try_get::<_, Option<String>>(index);
-    Ok(found.map_err(|_| mainspring_rows::unreadable("text", &index.to_string()))?.unwrap_or_default())
-}
-
-pub(super) fn number(row: &Row, index: usize) -> Result<i64, StoreError> {
-    let found = row.try_get::<_, Option<i64>>(index);
-    Ok(found.map_err(|_| mainspring_rows::unreadable("number", &index.to_string()))?.unwrap_or_default())
-}
-
 impl Store for PostgresStore {
     fn acquire(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
         let sql = "SELECT status, epoch, token, takeover, held_by, left_ms, now, silent_ms
             FROM mainspring.acquire($1, $2, $3, $4, $5, $6, $7)";
         let values = [
             Value::Int(i64::from(schema::VERSION)),
-            self.lease_ms(),
+            Value::milliseconds(self.lasts),
             Value::text(if owner.name.is_empty() { "a server" } else { &owner.name }),
             Value::text(&self.identity.address),
             Value::text(&self.identity.server),
             Value::text(&self.identity.machine),
             Value::text(&owner.machine_start),
         ];
-        let answered = match self.ask("acquire", sql, &values) {
+        let row = match self.ask("acquire", sql, &values) {
             // It may be ours now: asked again, the database knows this process by its identity.
             Err(StoreError::Unknown) => return Err(StoreError::Busy(LOST.to_owned())),
             other => other?,
         };
-        match text(&answered, 0)?.as_str() {
+        let answered = CurrentRow(&row);
+        match &*text(&answered, 0)? {
             "held" => {
-                let left = u64::try_from(number(&answered, 5)?).unwrap_or(0);
-                return Err(StoreError::Held {
-                    by: read(&text(&answered, 4)?).into_owned(),
-                    left: Duration::from_millis(left),
-                });
+                let by = text(&answered, 4)?.into_owned();
+                return Err(StoreError::Held { by, left: milliseconds(integer(&answered, 5)?) });
             }
             // A program that is older than the schema's floor must not write.
-            "too new" => return Err(schema::version(&mut self.connection).err().unwrap_or_else(without_row)),
+            "too new" => return Err(schema::too_old(&mut self.connection)),
             _ => {}
         }
-        let epoch = number(&answered, 1)?;
+        let epoch = integer(&answered, 1)?;
         if MAX_EPOCH <= u64::try_from(epoch).unwrap_or(MAX_EPOCH) {
             return Err(StoreError::Full(format!("it was taken over {epoch} times, which is the limit")));
         }
-        let takeover = match text(&answered, 3)?.as_str() {
+        let takeover = match &*text(&answered, 3)? {
             // This process had it before, could not renew it, and has ended all that ran: nothing that ran is
             // suspected.
             "clean" | "interrupted" => Takeover::Clean,
@@ -267,36 +254,35 @@ impl Store for PostgresStore {
         };
         let mut lease = Lease::new(mainspring_rows::unsigned(epoch), takeover);
         lease.lasts = Some(self.lasts);
-        lease.now = Some(mainspring_rows::time(number(&answered, 6)?));
-        let silent_ms = answered.try_get::<_, Option<i64>>(7).ok().flatten();
-        lease.silent = silent_ms.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
-        self.tokens.insert(lease.epoch, text(&answered, 2)?);
+        lease.now = Some(time_at(&answered, 6)?);
+        lease.silent = answered.maybe_integer(7)?.map(milliseconds);
+        self.tokens.insert(lease.epoch, text(&answered, 2)?.into_owned());
         Ok(lease)
     }
 
     fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
-        let [epoch, token] = self.fence_values(lease)?;
+        let [epoch, token] = self.fence(lease)?.values();
         let sql = "SELECT status, now, has_requests FROM mainspring.renew($1, $2, $3)";
-        let answered = self.ask("renew", sql, &[epoch, token, self.lease_ms()])?;
+        let answered = self.ask("renew", sql, &[epoch, token, Value::milliseconds(self.lasts)])?;
         if answered.try_get(2).unwrap_or(true) {
             self.requests.notify();
         } else {
             self.requests.begin_again();
         }
         let mut renewed = Renewal::default();
-        (renewed.now, renewed.lasts) = (Some(mainspring_rows::time(number(&answered, 1)?)), Some(self.lasts));
+        (renewed.now, renewed.lasts) = (Some(time_at(&CurrentRow(&answered), 1)?), Some(self.lasts));
         Ok(renewed)
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
-        let fence = self.fence_values(lease)?;
+        let fence = self.fence(lease)?.values();
         self.ask("release", "SELECT status FROM mainspring.release($1, $2)", &fence)?;
         self.tokens.remove(&lease.epoch);
         Ok(())
     }
 
     fn keep_source(&mut self, lease: Lease, source: &str) -> Result<(), StoreError> {
-        let [epoch, token] = self.fence_values(lease)?;
+        let [epoch, token] = self.fence(lease)?.values();
         let sql = "UPDATE mainspring.planner SET sources = CASE WHEN $3 = ANY (sources) THEN sources
             ELSE sources || $3 END WHERE epoch = $1 AND token = $2::uuid RETURNING 'done'";
         let answered = self.connection.call("keep a source", sql, &[epoch, token, Value::text(source)])?;
@@ -304,7 +290,7 @@ impl Store for PostgresStore {
     }
 
     fn keep_status(&mut self, lease: Lease, status: &str, lines: Option<&str>) -> Result<(), StoreError> {
-        let [epoch, token] = self.fence_values(lease)?;
+        let [epoch, token] = self.fence(lease)?.values();
         let sql =
             "UPDATE mainspring.planner SET status = $3, lines = CASE WHEN $4 = '' THEN lines ELSE $4 END
             WHERE epoch = $1 AND token = $2::uuid RETURNING 'done'";
@@ -316,16 +302,26 @@ impl Store for PostgresStore {
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         debug_assert!(!batch.operations.is_empty(), "a batch has something to write");
         debug_assert!(batch.operations.len() <= MAX_BATCH_OPERATIONS, "a batch keeps its limit");
-        let [epoch, token] = self.fence_values(lease)?;
+        let [epoch, token] = self.fence(lease)?.values();
         let [kinds, lasts, operations, workers] = self.batch_values(lease, batch);
         let number_of_batch = Value::Int(mainspring_rows::number(batch.number));
         let sql = "SELECT status, answers, now FROM mainspring.commit($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let count = Value::Int(i64::try_from(batch.operations.len()).unwrap_or(i64::MAX));
-        let values =
-            [epoch, token, self.lease_ms(), number_of_batch, count, kinds, lasts, operations, workers];
+        let values = [
+            epoch,
+            token,
+            Value::milliseconds(self.lasts),
+            number_of_batch,
+            count,
+            kinds,
+            lasts,
+            operations,
+            workers,
+        ];
         let answered = self.ask("commit", sql, &values)?;
+        let answered = CurrentRow(&answered);
         let mut committed = Commit::new(mainspring_rows::answers(&text(&answered, 1)?)?);
-        committed.now = Some(mainspring_rows::time(number(&answered, 2)?));
+        committed.now = Some(time_at(&answered, 2)?);
         if committed.answers.len() != batch.operations.len() {
             return Err(StoreError::Corrupt("a batch has not as many answers as operations".to_owned()));
         }

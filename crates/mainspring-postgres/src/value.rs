@@ -10,6 +10,7 @@
 //! Source: PostgreSQL 15, `array_recv` in src/backend/utils/adt/arrayfuncs.c, for the form of an array.
 
 use std::error::Error;
+use std::time::Duration;
 
 use bytes::{BufMut, BytesMut};
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
@@ -101,6 +102,11 @@ impl Value {
     /// A text, as it is kept.
     pub(super) fn text(text: &str) -> Value {
         Value::Text(escape(text).into_owned())
+    }
+
+    /// How long something lasts.
+    pub(super) fn milliseconds(lasts: Duration) -> Value {
+        Value::Int(i64::try_from(lasts.as_millis()).unwrap_or(i64::MAX))
     }
 
     /// What the protocol is given.

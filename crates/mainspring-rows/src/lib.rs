@@ -69,7 +69,11 @@ pub fn text(row: &dyn Columns, index: usize) -> ReadResult<Cow<'_, str>> {
     row.maybe_text(index)?.ok_or_else(|| missing(index))
 }
 
-fn integer(row: &dyn Columns, index: usize) -> ReadResult<i64> {
+/// The whole number at an index.
+///
+/// # Errors
+/// When the column is missing, or holds no number.
+pub fn integer(row: &dyn Columns, index: usize) -> ReadResult<i64> {
     row.maybe_integer(index)?.ok_or_else(|| missing(index))
 }
 
@@ -135,7 +139,11 @@ pub fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-fn time_at(row: &dyn Columns, index: usize) -> ReadResult<Timestamp> {
+/// The time at an index, as [`nanoseconds`] wrote it.
+///
+/// # Errors
+/// When the column is missing, or holds no number.
+pub fn time_at(row: &dyn Columns, index: usize) -> ReadResult<Timestamp> {
     integer(row, index).map(time)
 }
 
