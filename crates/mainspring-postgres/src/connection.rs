@@ -84,12 +84,7 @@ pub(super) struct Connection {
     is_pooled: bool,
     /// What each session listens to, if anything.
     channel: Option<&'static str>,
-    /// What a notification there says that is for us; empty: each is.
-    wanted: Arc<Mutex<String>>,
-    /// Is notified when something comes there.
-    notifier: WaitNotifier,
-    /// Something came there, or a session began that knows nothing of before.
-    has_news: Arc<AtomicBool>,
+    listener: Listener,
     client: Option<Client>,
     /// Whether the last call failed over a session that had answered before, and not for want of time.
     was_stale: bool,
@@ -115,14 +110,22 @@ impl Connection {
             session,
             is_pooled: false,
             channel: None,
-            wanted: Arc::default(),
-            notifier: WaitNotifier::default(),
-            has_news: Arc::new(AtomicBool::new(true)),
+            listener: Listener::default(),
             client: None,
             was_stale: false,
             patience: CALL_TIMEOUT,
             runtime: CallRuntime::new().map_err(|error| StoreError::Io(error.into()))?,
         })
+    }
+
+    /// A connection of an owner that is there, so that people see what is wrong with the address.
+    ///
+    /// # Errors
+    /// See [`open`](Self::open).
+    pub(super) fn opened(location: &Location) -> Result<Connection, StoreError> {
+        let mut connection = Connection::new(location, OF_OWNER)?;
+        connection.open()?;
+        Ok(connection)
     }
 
     /// The same for calls that take as long as a step of the schema, such as counting all rows.
@@ -150,7 +153,7 @@ impl Connection {
 
     /// Hears only what says this from now on.
     pub(super) fn hear(&self, wanted: String) {
-        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
+        *self.listener.wanted.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
     /// Whether a pooler stands before the database, as far as the session has shown it.
@@ -160,13 +163,13 @@ impl Connection {
 
     /// What ends the wait from another thread.
     pub(super) fn notifier(&self) -> WaitNotifier {
-        self.notifier.clone()
+        self.listener.notifier.clone()
     }
 
     /// Whether something has come on the channel since the last call, or may have.
     pub(super) fn was_told(&self) -> bool {
         // It is set before the wait is ended, and by this thread's own runtime.
-        self.has_news.swap(false, Ordering::Relaxed) || self.is_pooled
+        self.listener.has_news.swap(false, Ordering::Relaxed) || self.is_pooled
     }
 
     /// Waits for a notification on the channel, at most so long. Returns whether there may have been
@@ -175,7 +178,7 @@ impl Connection {
         if self.client.as_ref().is_none_or(Client::is_closed) && self.connect().is_ok() {
             return true;
         }
-        let notifier = &self.notifier;
+        let notifier = &self.listener.notifier;
         while let Some(is_over) = self.runtime.wait(longest, notifier.is_over()) {
             if is_over {
                 return true;
@@ -188,7 +191,7 @@ impl Connection {
     ///
     /// # Errors
     /// What the database says, in words; `Busy` where that may pass.
-    pub(super) fn open(&mut self) -> Result<(), StoreError> {
+    fn open(&mut self) -> Result<(), StoreError> {
         let error = match self.connect() {
             Ok(()) => return Ok(()),
             Err(Some(error)) => error,
@@ -286,9 +289,8 @@ impl Connection {
     fn try_host(&mut self, config: &Config, longest: Duration) -> Result<(), Option<tokio_postgres::Error>> {
         self.client = None;
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
-        self.has_news.store(true, Ordering::Relaxed);
-        let (notifier, has_news) = (self.notifier.clone(), Arc::clone(&self.has_news));
-        let listener = Listener { notifier, has_news, wanted: Arc::clone(&self.wanted) };
+        self.listener.has_news.store(true, Ordering::Relaxed);
+        let listener = self.listener.clone();
         let tls = self.location.tls();
         let made = self.runtime.wait(longest, async {
             match tls {
@@ -310,10 +312,14 @@ fn is_refused(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|refused| refused.message().contains("startup parameter"))
 }
 
-/// What is to be done with notifications.
+/// What is to be done with notifications. A clone is a reference count for each.
+#[derive(Clone, Default)]
 struct Listener {
+    /// Is notified when something comes.
     notifier: WaitNotifier,
+    /// Something came, or a session began that knows nothing of before.
     has_news: Arc<AtomicBool>,
+    /// What a notification says that is for us; empty: each is.
     wanted: Arc<Mutex<String>>,
 }
 

@@ -63,7 +63,7 @@ const ROWS: [Row; 12] = [
     // busy, a log that gives its room back, questions over a new session, a step of the schema.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_573,
+        lines: 4_569,
         house: 3_600,
         later: 645,
     },
