@@ -1,7 +1,7 @@
 //! Names, keys, states and policies as text for serde: the feature `serde`.
 //!
 //! ```text
-//! JobName  "backup"                            Policies  "overlap=queue-one retry=3,..", and each policy alone
+//! JobName  "backup"                            Policies  "overlap=queue-one retry=3,.."
 //! RunKey   "backup@2026-11-21T03:00:00Z#2"     OnceId    "once-..-.."
 //! RunState "timed_out"                         Cause     "catch_up"
 //! ```
@@ -20,7 +20,7 @@ use serde_core::ser::{Serialize, Serializer};
 
 use crate::name::JobName;
 use crate::once::OnceId;
-use crate::policy::{Misfire, Overlap, Policies, Retention, Retry, Timeout};
+use crate::policy::Policies;
 use crate::run::{Cause, RunKey};
 use crate::state::RunState;
 
@@ -127,70 +127,5 @@ impl Serialize for Policies {
 impl<'de> Deserialize<'de> for Policies {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Policies, D::Error> {
         read("policies such as overlap=skip", deserializer)
-    }
-}
-
-/// As text: `latest,window=24h,spread=2m,grace=1m`.
-impl Serialize for Misfire {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Misfire {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Misfire, D::Error> {
-        read("a misfire policy", deserializer)
-    }
-}
-
-/// As text: `queue-all,cap=3`.
-impl Serialize for Overlap {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Overlap {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Overlap, D::Error> {
-        read("an overlap policy", deserializer)
-    }
-}
-
-/// As text: `3,backoff=10s,factor=2,cap=1h,jitter=10%,on=failed`.
-impl Serialize for Retry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Retry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Retry, D::Error> {
-        read("a retry policy", deserializer)
-    }
-}
-
-/// As text: `1h,signal=TERM,grace=10s`.
-impl Serialize for Timeout {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Timeout {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Timeout, D::Error> {
-        read("a timeout", deserializer)
-    }
-}
-
-/// As text: `keep=100,days=90`.
-impl Serialize for Retention {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Retention {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Retention, D::Error> {
-        read("a retention policy", deserializer)
     }
 }
