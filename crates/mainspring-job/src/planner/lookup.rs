@@ -86,7 +86,7 @@ impl Planner {
 
     /// The jobs with a definition, and how far each is.
     pub fn jobs(&self) -> impl Iterator<Item = (&Job, &Mark)> {
-        self.jobs_after(None)
+        self.jobs.defined_after(None).map(|(job, mark, _)| (&**job, mark))
     }
 
     /// The job of that name, if it has a definition, and how far it is.
@@ -105,14 +105,6 @@ impl Planner {
         self.jobs.absent()
     }
 
-    /// The jobs with a definition whose names come after one, in order of their names.
-    pub fn jobs_after<'p>(
-        &'p self,
-        after: Option<&JobName>,
-    ) -> impl Iterator<Item = (&'p Job, &'p Mark)> + use<'p> {
-        self.jobs.defined_after(after).map(|(job, mark, _)| (&**job, mark))
-    }
-
     /// When a job is looked at next: at its next occurrence, or before it where that is far away. `None` if
     /// it rests.
     pub fn next_of(&self, name: &JobName) -> Option<Timestamp> {
@@ -120,13 +112,9 @@ impl Planner {
     }
 
     /// The jobs with a definition, how far each is, and when it is looked at next as
-    /// [`next_of`](Self::next_of) says. One walk.
-    pub fn looks(&self) -> impl Iterator<Item = (&Job, &Mark, Option<Timestamp>)> {
-        self.jobs.defined_after(None).map(|(job, mark, looked_at)| (&**job, mark, looked_at))
-    }
-
-    /// The same of those whose names come after one, in order of their names. A definition that is another
-    /// one is behind another `Arc`, so that a caller sees by the pointer whether it has changed.
+    /// [`next_of`](Self::next_of) says: those whose names come after one, in order of their names. A
+    /// definition that is another one is behind another `Arc`, so that a caller sees by the pointer whether
+    /// it has changed.
     pub fn looks_after<'p>(
         &'p self,
         after: Option<&JobName>,

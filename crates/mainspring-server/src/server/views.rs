@@ -71,7 +71,7 @@ impl Server {
     /// before the best so far.
     pub(super) fn next_run(&self, now: Moment) -> Option<Timestamp> {
         let mut best = None;
-        for (job, mark, looked_at) in self.owner.planner().looks() {
+        for (job, mark, looked_at) in self.owner.planner().looks_after(None) {
             if looked_at.is_some_and(|at| best.is_none_or(|best| at < best)) {
                 let next = describe::next(job, mark, now.wall);
                 best = best.into_iter().chain(next).min();
