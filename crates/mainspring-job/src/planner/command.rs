@@ -110,8 +110,7 @@ impl Planner {
             _ => None,
         };
         if let Some(refusal) = refusal {
-            let reply = Reply::Refused(refusal);
-            return self.ledger.perform(Output::Reply { ticket, reply });
+            return self.refuse(Some(ticket), refusal);
         }
         let id = earlier.unwrap_or_else(|| self.numbers.new_id(due));
         let name = name.unwrap_or_else(|| id.name());
@@ -212,10 +211,7 @@ impl Planner {
     pub(super) fn trigger(&mut self, now: Timestamp, ticket: Ticket, request: RunRequest) {
         let (job, places) = match self.asked_for(now, &request) {
             Ok(found) => found,
-            Err(refusal) => {
-                let reply = Reply::Refused(refusal);
-                return self.ledger.perform(Output::Reply { ticket, reply });
-            }
+            Err(refusal) => return self.refuse(Some(ticket), refusal),
         };
         let key = self.new_key(now, &request.job, places[0]);
         let reserved = request.key.as_ref().map(|text| self.reserve(now, &job, &key, text));
@@ -304,8 +300,7 @@ impl Planner {
 
     fn retry_dead(&mut self, now: Timestamp, ticket: Ticket, mut run: Box<Run>) {
         if self.work_of(&run).is_none() {
-            let reply = Reply::Refused(Refusal::NoSuchJob);
-            return self.ledger.perform(Output::Reply { ticket, reply });
+            return self.refuse(Some(ticket), Refusal::NoSuchJob);
         }
         run.due = now;
         let key = run.key.clone();

@@ -41,10 +41,7 @@ impl Planner {
     /// Ends each probation that was outlived.
     pub(super) fn end_probation(&mut self, now: Timestamp) {
         for key in self.quarantine.end_probation(now) {
-            if let Some(attempt) = self.runs.clear_crashes(&key) {
-                self.ledger.record(Operation::Clear { key: key.clone(), attempt });
-                self.release_run(&key);
-            } else {
+            if !self.clear_run(&key) {
                 self.clear_crashes(&key.job);
             }
             self.ledger.end_unit();
@@ -55,28 +52,33 @@ impl Planner {
     pub(super) fn acquit(&mut self, id: WorkerId) {
         for (name, keys) in self.quarantine.acquit(id) {
             for key in &keys {
-                if let Some(attempt) = self.runs.clear_crashes(key) {
-                    self.ledger.record(Operation::Clear { key: key.clone(), attempt });
-                    self.release_run(key);
-                }
+                self.clear_run(key);
             }
-            let crashes = self.jobs.crashes(&name).saturating_sub(1);
-            if self.jobs.set_crashes(&name, crashes) {
-                self.keep_mark(&name);
-            }
-            if crashes == 0 {
-                self.release_job(&name);
-            }
+            self.set_crashes(&name, self.jobs.crashes(&name).saturating_sub(1));
             self.ledger.end_unit();
         }
     }
 
+    /// The server has outlived a run of a one-shot job. Tells whether it is one.
+    fn clear_run(&mut self, key: &RunKey) -> bool {
+        let Some(attempt) = self.runs.clear_crashes(key) else { return false };
+        self.ledger.record(Operation::Clear { key: key.clone(), attempt });
+        self.release_run(key);
+        true
+    }
+
     /// The server has outlived a run of this job.
     pub(super) fn clear_crashes(&mut self, name: &JobName) {
-        if self.jobs.set_crashes(name, 0) {
+        self.set_crashes(name, 0);
+    }
+
+    fn set_crashes(&mut self, name: &JobName, crashes: u32) {
+        if self.jobs.set_crashes(name, crashes) {
             self.keep_mark(name);
         }
-        self.release_job(name);
+        if crashes == 0 {
+            self.release_job(name);
+        }
     }
 
     /// A job is not in quarantine any more.

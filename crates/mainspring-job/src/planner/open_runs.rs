@@ -298,19 +298,16 @@ impl OpenRuns {
         let is_waiting = |live: &&Live| live.run.state != RunState::Running && live.run.cause != Cause::Once;
         let keys: Vec<RunKey> = self.of(job).filter(is_waiting).map(|live| live.run.key.clone()).collect();
         for key in keys {
-            let live = self.runs.get_mut(&key).expect("it was there a moment ago");
+            let mut live = self.remove(&key).expect("it was there a moment ago");
             // Its slot and its admission go by the work: it waits for admission again.
-            self.slots.remove(live);
-            let is_queued = leave_lane(&mut self.queues, live);
-            self.batches.leave(live);
-            self.slots.groups.leave(&live.work);
+            self.slots.remove(&mut live);
+            let is_queued = leave_lane(&mut self.queues, &live);
             live.work = Arc::clone(work);
-            self.slots.groups.enter(work);
-            self.batches.enter(live);
             live.target = target(&live.run, work).filter(|id| self.slots.workers.has(*id));
             if is_queued {
-                self.queues.entry(lane(live)).or_default().add(live);
+                self.queues.entry(lane(&live)).or_default().add(&live);
             }
+            self.insert(live);
         }
         for live in self.postponed.iter_mut().filter(|live| live.run.key.job == *job) {
             live.work = Arc::clone(work);

@@ -250,25 +250,23 @@ impl OneShotHistory {
             // It is given back.
             return self.move_on(generator, state);
         }
-        self.state = Some(state);
         let (at, outcome) = (generator.time(), generator.outcome());
-        let crashes = u32::from(generator.one_in(4));
-        Operation::End { key: self.key(), attempt: self.attempt, state, at, outcome, crashes, reason: None }
+        self.end_as(state, at, outcome, u32::from(generator.one_in(4)))
     }
 
     fn succeed(&mut self, generator: &mut Generator) -> Operation {
-        let (state, at) = (RunState::Succeeded, generator.time());
+        self.end_as(RunState::Succeeded, generator.time(), Some(Outcome::Succeeded), 0)
+    }
+
+    fn end_as(
+        &mut self,
+        state: RunState,
+        at: Timestamp,
+        outcome: Option<Outcome>,
+        crashes: u32,
+    ) -> Operation {
         self.state = Some(state);
-        let outcome = Some(Outcome::Succeeded);
-        Operation::End {
-            key: self.key(),
-            attempt: self.attempt,
-            state,
-            at,
-            outcome,
-            crashes: 0,
-            reason: None,
-        }
+        Operation::End { key: self.key(), attempt: self.attempt, state, at, outcome, crashes, reason: None }
     }
 
     fn move_on(&mut self, generator: &mut Generator, to: RunState) -> Operation {
