@@ -4,115 +4,70 @@
 //!
 //! Does not keep the jobs running: [`Jobs`](crate::Jobs) does.
 
-use std::fmt::Debug;
-use std::sync::{Arc, Weak};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_job::{Command, JobName, OnceId, PauseTerms, Reply, RunKey, RunRequest, Scope};
-use mainspring_server::server::program_calls::{Caller, Promise};
 
 use crate::catalogue::Catalogue;
 use crate::error::Error;
-use crate::member::{Member, OwnerCommand};
-use crate::outbox_signal::OutboxSignal;
+use crate::polling::poll_here;
 
-/// Who follows commands.
-#[derive(Clone, Debug)]
-pub(crate) enum CommandTarget {
-    /// The loop, on its thread.
-    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "it is made with the feature alone"))]
-    Loop(Caller),
-    /// The owner of a database, which may be this program or another.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "it is made with the feature alone"))]
-    Member(Member),
-    /// The simulation, on this thread.
-    Simulation(Weak<dyn Follow>),
-}
+/// A reply that comes when what a command says is on disk.
+pub(crate) type PendingReply = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send>>;
 
-impl CommandTarget {
+/// What follows commands.
+///
+/// | implementation | follows |
+/// |---|---|
+/// | `FolderLoop` | by the loop, on its thread |
+/// | `Member` | by the owner of a database, which may be this program or another |
+/// | `Simulation` | at once, on the thread that gives the command |
+pub(crate) trait CommandTarget: Send + Sync {
+    /// Tells of a command, and does not wait.
+    fn begin(&self, command: Command) -> Result<PendingReply, Error>;
+
+    /// What time it is to the jobs.
+    fn now(&self) -> Result<Timestamp, Error> {
+        Ok(Moment::now().wall)
+    }
+
     /// Has the jobs end: what runs is told at once, and has so long.
-    pub(crate) fn stop(&self, patience: Duration) {
-        match self {
-            CommandTarget::Loop(caller) => caller.stop(patience),
-            CommandTarget::Member(member) => member.stop(patience),
-            CommandTarget::Simulation(_) => {}
-        }
-    }
-}
+    fn stop(&self, patience: Duration);
 
-/// A command that has been told of.
-#[derive(Debug)]
-pub(crate) enum PendingCommand {
-    AtLoop(Promise),
-    AtOwner(OwnerCommand),
-    Done(Reply),
-}
+    /// For the folder of which identity a transaction of the program leaves a submission in its outbox.
+    /// `None`: it does so in the shared database.
+    ///
+    /// # Errors
+    /// There is no database for it, for this reason.
+    fn outbox_folder(&self) -> Result<Option<&str>, &'static str>;
 
-impl PendingCommand {
-    /// Waits until what was begun is on disk.
-    pub(crate) fn finish(self) -> Result<Reply, Error> {
-        answered(match self {
-            PendingCommand::AtLoop(promise) => promise.wait().map_err(Error::call)?,
-            PendingCommand::AtOwner(begun) => begun.finish()?,
-            PendingCommand::Done(reply) => reply,
-        })
-    }
-
-    /// The same as a future.
-    pub(crate) async fn finish_async(self) -> Result<Reply, Error> {
-        answered(match self {
-            PendingCommand::AtLoop(promise) => promise.await.map_err(Error::call)?,
-            PendingCommand::AtOwner(begun) => begun.finish_async().await?,
-            PendingCommand::Done(reply) => reply,
-        })
-    }
-}
-
-/// What follows commands on the thread that gives them.
-pub(crate) trait Follow: Debug + Send + Sync {
-    /// What time it is.
-    fn now(&self) -> Timestamp;
-
-    /// Follows a command at once.
-    fn command(&self, command: Command) -> Result<Reply, Error>;
+    /// A transaction has left a submission, and may be committed in a moment.
+    fn expect_submission(&self) {}
 }
 
 /// Submits, starts, pauses and cancels. It may be cloned and sent to any thread; after the end of the jobs it
 /// says so.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Client {
-    pub(crate) target: CommandTarget,
+    pub(crate) target: Arc<dyn CommandTarget>,
     /// What there is to submit to.
     pub(crate) catalogue: Arc<Catalogue>,
-    /// A table in a file of the program, for its transactions.
-    pub(crate) outbox: Option<OutboxSignal>,
 }
 
-/// Where a transaction of the program leaves a submission.
-#[derive(Clone, Debug)]
-pub(crate) enum TransactionPlace<'a> {
-    SharedDatabase,
-    Outbox(&'a OutboxSignal),
-    /// Nowhere, for this reason.
-    None(&'static str),
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("catalogue", &self.catalogue).finish_non_exhaustive()
+    }
 }
 
 impl Client {
-    pub(crate) fn new(target: CommandTarget, catalogue: Arc<Catalogue>) -> Client {
-        Client { target, catalogue, outbox: None }
-    }
-
-    pub(crate) fn transaction_place(&self) -> TransactionPlace<'_> {
-        match (&self.target, &self.outbox) {
-            (CommandTarget::Member(_), _) => TransactionPlace::SharedDatabase,
-            (_, Some(outbox)) => TransactionPlace::Outbox(outbox),
-            (CommandTarget::Loop(_), None) => {
-                TransactionPlace::None("these jobs have no outbox: see Builder::outbox")
-            }
-            (CommandTarget::Simulation(_), None) => TransactionPlace::None("a simulation has no database"),
-        }
+    pub(crate) fn new(target: impl CommandTarget + 'static, catalogue: Arc<Catalogue>) -> Client {
+        Client { target: Arc::new(target), catalogue }
     }
 
     /// Runs a job now, whatever its schedule says. Returns the key of the run, which is on disk.
@@ -180,42 +135,29 @@ impl Client {
         self.command(Command::Remove(name_of(job)?)).map(drop)
     }
 
-    /// What time it is to the jobs.
-    pub(crate) fn now(&self) -> Result<Timestamp, Error> {
-        match &self.target {
-            CommandTarget::Loop(_) | CommandTarget::Member(_) => Ok(Moment::now().wall),
-            CommandTarget::Simulation(simulation) => Ok(simulation.upgrade().ok_or(Error::Stopped)?.now()),
-        }
+    /// Tells of a command, and does not wait. What is returned is ready when it is on disk.
+    pub(crate) fn begin(
+        &self,
+        command: Command,
+    ) -> Result<impl Future<Output = Result<Reply, Error>> + use<>, Error> {
+        let reply = self.target.begin(command)?;
+        Ok(async move {
+            match reply.await? {
+                Reply::Refused(refusal) => Err(Error::Refused(refusal)),
+                reply => Ok(reply),
+            }
+        })
     }
 
     /// Has a command followed, and waits until what it says is on disk.
-    pub(crate) fn command(&self, command: Command) -> Result<Reply, Error> {
-        self.begin(command)?.finish()
-    }
-
-    /// Tells of a command, and does not wait.
-    pub(crate) fn begin(&self, command: Command) -> Result<PendingCommand, Error> {
-        match &self.target {
-            CommandTarget::Loop(caller) => Ok(PendingCommand::AtLoop(caller.command(command))),
-            CommandTarget::Member(member) => member.begin(command).map(PendingCommand::AtOwner),
-            CommandTarget::Simulation(simulation) => {
-                let reply = simulation.upgrade().ok_or(Error::Stopped)?.command(command)?;
-                Ok(PendingCommand::Done(reply))
-            }
-        }
-    }
-
-    /// The same as a future.
-    pub(crate) async fn command_async(&self, command: Command) -> Result<Reply, Error> {
-        self.begin(command)?.finish_async().await
+    fn command(&self, command: Command) -> Result<Reply, Error> {
+        wait_for(self.begin(command)?)
     }
 }
 
-fn answered(reply: Reply) -> Result<Reply, Error> {
-    match reply {
-        Reply::Refused(refusal) => Err(Error::Refused(refusal)),
-        reply => Ok(reply),
-    }
+/// Waits on this thread for what was begun.
+pub(crate) fn wait_for<T>(begun: impl Future<Output = T>) -> T {
+    poll_here(begun, |woken| woken.recv().expect("what is polled can wake this thread"))
 }
 
 pub(crate) fn name_of(text: &str) -> Result<JobName, Error> {

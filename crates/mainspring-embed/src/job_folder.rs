@@ -14,16 +14,18 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_host::directory::Directory;
+use mainspring_job::Command;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::folder_store::open_store;
 use mainspring_server::server::Stores;
-use mainspring_server::server::program_calls::calls;
+use mainspring_server::server::program_calls::{Caller, calls};
 use mainspring_server::takeover::take;
 
-use crate::client::{Client, CommandTarget};
+use crate::client::{Client, CommandTarget, PendingReply};
 use crate::error::Error;
 use crate::outbox::OpenedOutbox;
+use crate::outbox_signal::OutboxSignal;
 use crate::page::PageListener;
 use crate::parts::{Parts, setup};
 use crate::started_loop::{FinishOutbox, StartedLoop};
@@ -35,6 +37,32 @@ pub(crate) struct JobFolder {
     directory: Arc<Directory>,
     /// The program's own SQLite file, for submissions in its transactions.
     pub(crate) outbox: Option<PathBuf>,
+}
+
+/// The loop over a folder, as its clients know it.
+struct FolderLoop {
+    caller: Caller,
+    outbox: Option<OutboxSignal>,
+}
+
+impl CommandTarget for FolderLoop {
+    fn begin(&self, command: Command) -> Result<PendingReply, Error> {
+        let promise = self.caller.command(command);
+        Ok(Box::pin(async move { promise.await.map_err(Error::call) }))
+    }
+
+    fn stop(&self, patience: Duration) {
+        self.caller.stop(patience);
+    }
+
+    fn outbox_folder(&self) -> Result<Option<&str>, &'static str> {
+        let outbox = self.outbox.as_ref().map(OutboxSignal::folder);
+        outbox.map(Some).ok_or("these jobs have no outbox: see Builder::outbox")
+    }
+
+    fn expect_submission(&self) {
+        self.outbox.iter().for_each(OutboxSignal::expect_soon);
+    }
 }
 
 impl JobFolder {
@@ -57,8 +85,9 @@ impl JobFolder {
         let JobFolder { data, directory, outbox } = self;
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let outbox = outbox.map(|path| OpenedOutbox::open(&path, &data)).transpose()?;
-        let mut client = Client::new(CommandTarget::Loop(caller.clone()), Arc::clone(&parts.catalogue));
-        client.outbox = outbox.as_ref().map(|outbox| outbox.signal.clone());
+        let signal = outbox.as_ref().map(|outbox| outbox.signal.clone());
+        let target = FolderLoop { caller: caller.clone(), outbox: signal };
+        let client = Client::new(target, Arc::clone(&parts.catalogue));
         let (store, lease) = open_store(&directory, &data).map_err(Error::Store)?;
         let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.

@@ -63,7 +63,7 @@ enum Running {
 }
 
 struct Loop {
-    target: CommandTarget,
+    target: Arc<dyn CommandTarget>,
     thread: Mutex<Option<JoinHandle<Result<(), ServerError>>>>,
     reader: Mutex<Option<Box<dyn Reader + Send>>>,
     page_listener: Mutex<Option<PageListener>>,
@@ -103,7 +103,7 @@ impl Jobs {
             }
         };
         let running = Loop {
-            target: client.target.clone(),
+            target: Arc::clone(&client.target),
             thread: Mutex::new(Some(thread)),
             reader: Mutex::new(Some(reader)),
             page_listener: Mutex::new(page_listener),

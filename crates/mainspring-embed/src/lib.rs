@@ -81,7 +81,7 @@ mod job_folder;
 mod jobs;
 #[cfg(feature = "tower-03")]
 mod layer;
-#[cfg_attr(not(feature = "postgres"), path = "no_member.rs")]
+#[cfg(feature = "postgres")]
 mod member;
 mod notice;
 #[cfg(feature = "sqlite")]
@@ -89,7 +89,7 @@ mod open;
 mod options;
 #[cfg(feature = "sqlite")]
 mod outbox;
-#[cfg_attr(not(feature = "sqlite"), path = "no_outbox_signal.rs")]
+#[cfg(feature = "sqlite")]
 mod outbox_signal;
 #[cfg_attr(not(all(feature = "page", unix)), path = "no_page.rs")]
 mod page;
@@ -97,6 +97,7 @@ mod page;
 mod page_enabled;
 mod parts;
 mod payload;
+mod polling;
 mod pool;
 mod progress;
 mod registry;

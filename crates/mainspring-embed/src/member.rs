@@ -22,7 +22,6 @@
 //!
 //! Does not ask for the lease: see [`joined`](crate::joined).
 
-use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -32,6 +31,7 @@ use std::time::Duration;
 use mainspring_job::{Command, OnceId, Reply};
 use mainspring_server::server::program_calls::{Answer, CallRefusal, CallResult, Caller, Promise, promise};
 
+use crate::client::{CommandTarget, PendingReply};
 use crate::document::check;
 use crate::error::Error;
 
@@ -54,14 +54,6 @@ enum Role {
 pub(crate) enum ToOwner {
     Command(Command, Answer),
     End,
-}
-
-/// A command of which the owner has been told.
-#[derive(Debug)]
-pub(crate) struct OwnerCommand {
-    member: Member,
-    command: OwnedCommand,
-    promise: Promise,
 }
 
 /// A command as the owner gets it.
@@ -98,12 +90,6 @@ struct Inner {
 #[derive(Clone)]
 pub(crate) struct Member {
     inner: Arc<Inner>,
-}
-
-impl fmt::Debug for Member {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Member").field("identity", &self.inner.identity).finish_non_exhaustive()
-    }
 }
 
 impl Member {
@@ -192,34 +178,6 @@ impl Member {
         self.lock_patience(|patience| *patience)
     }
 
-    /// Nothing is taken any more. What runs here is told to stop, and has so long.
-    pub(crate) fn stop(&self, patience: Duration) {
-        self.lock_patience(|current| *current = patience);
-        let before = std::mem::replace(&mut *self.role(), Role::Ended);
-        if let Role::Owns(caller) = before {
-            caller.stop(patience);
-        }
-        self.send(ToOwner::End);
-        self.inner.changed.notify_all();
-    }
-
-    /// Tells the owner of a command, and does not wait.
-    pub(crate) fn begin(&self, command: Command) -> Result<OwnerCommand, Error> {
-        let owner = self.owner()?;
-        let command = match &owner {
-            Some(_) => OwnedCommand { command, is_keyed_here: false, is_own: true },
-            None => self.identified(command),
-        };
-        if let (None, Command::Submit(submission)) = (&owner, &command.command) {
-            check(submission, None)?;
-        }
-        let promise = match &owner {
-            Some(caller) => caller.command(command.command.clone()),
-            None => self.forward(command.command.clone()),
-        };
-        Ok(OwnerCommand { member: self.clone(), command, promise })
-    }
-
     /// A command for another owner: a submission gets an id or a key, unless it has one.
     fn identified(&self, command: Command) -> OwnedCommand {
         let mut begun = OwnedCommand { command, is_keyed_here: false, is_own: false };
@@ -273,27 +231,45 @@ impl Member {
     }
 }
 
-impl OwnerCommand {
-    /// Waits for its reply.
-    pub(crate) fn finish(self) -> Result<Reply, Error> {
-        let OwnerCommand { member, command, promise } = self;
-        match member.follow(command, promise.wait())? {
-            Sequel::Reply(reply) => Ok(reply),
-            Sequel::Again(next) => {
-                Ok(next.first_reply(member.forward(next.command.clone()).wait().map_err(Error::call)?))
-            }
+impl CommandTarget for Member {
+    fn begin(&self, command: Command) -> Result<PendingReply, Error> {
+        let owner = self.owner()?;
+        let begun = match &owner {
+            Some(_) => OwnedCommand { command, is_keyed_here: false, is_own: true },
+            None => self.identified(command),
+        };
+        if let (None, Command::Submit(submission)) = (&owner, &begun.command) {
+            check(submission, None)?;
         }
+        let promise = match &owner {
+            Some(caller) => caller.command(begun.command.clone()),
+            None => self.forward(begun.command.clone()),
+        };
+        let member = self.clone();
+        Ok(Box::pin(async move {
+            match member.follow(begun, promise.await)? {
+                Sequel::Reply(reply) => Ok(reply),
+                Sequel::Again(next) => {
+                    let answered = member.forward(next.command.clone()).await;
+                    Ok(next.first_reply(answered.map_err(Error::call)?))
+                }
+            }
+        }))
     }
 
-    /// The same as a future.
-    pub(crate) async fn finish_async(self) -> Result<Reply, Error> {
-        let OwnerCommand { member, command, promise } = self;
-        match member.follow(command, promise.await)? {
-            Sequel::Reply(reply) => Ok(reply),
-            Sequel::Again(next) => {
-                Ok(next.first_reply(member.forward(next.command.clone()).await.map_err(Error::call)?))
-            }
+    /// Nothing is taken any more. What runs here is told to stop, and has so long.
+    fn stop(&self, patience: Duration) {
+        self.lock_patience(|current| *current = patience);
+        let before = std::mem::replace(&mut *self.role(), Role::Ended);
+        if let Role::Owns(caller) = before {
+            caller.stop(patience);
         }
+        self.send(ToOwner::End);
+        self.inner.changed.notify_all();
+    }
+
+    fn outbox_folder(&self) -> Result<Option<&str>, &'static str> {
+        Ok(None)
     }
 }
 

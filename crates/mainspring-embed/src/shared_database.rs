@@ -136,7 +136,7 @@ impl SharedDatabase {
         let (inbox, actor) = (Inbox::of_asker(&location).map_err(Error::Store)?, candidate.name().to_owned());
         let notifier = inbox.notifier();
         let member = Member::new(candidate.server().to_owned(), sender, move || notifier.notify());
-        let client = Client::new(CommandTarget::Member(member.clone()), Arc::clone(&parts.catalogue));
+        let client = Client::new(member.clone(), Arc::clone(&parts.catalogue));
         let reader = Box::new(PostgresReader::new(&location).map_err(Error::Store)?);
         let mut tenure = Tenure {
             candidate,

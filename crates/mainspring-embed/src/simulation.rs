@@ -15,16 +15,13 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::pin::pin;
+use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_action::body::Body;
 use mainspring_action::needs;
-use mainspring_exec::clock::Moment;
 use mainspring_job::{
     AttemptEnd, Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner,
     Planner, Reader, Reply, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
@@ -32,10 +29,11 @@ use mainspring_job::{
 use mainspring_server::server::program_calls::audit;
 
 use crate::catalogue::Catalogue;
-use crate::client::{Client, CommandTarget, Follow};
+use crate::client::{Client, CommandTarget, PendingReply};
 use crate::error::Error;
 use crate::future::{BoxFuture, GuardedRun};
 use crate::handler_error::{HandlerEnd, HandlerError};
+use crate::polling::poll_here;
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::Run;
 
@@ -95,7 +93,7 @@ impl ManualClock {
     /// When the future of a handler has waited for a minute and was not woken: it waits for a timer or a
     /// socket of a runtime that this very thread should run. See [`advance_async`](Self::advance_async).
     pub fn advance(&self, by: Duration) {
-        wait_for(self.advance_async(by), MAX_WAIT);
+        advance_here(self.advance_async(by), MAX_WAIT);
     }
 
     /// Moves it on to a time, as [`advance`](Self::advance) does. A time that has passed is now.
@@ -103,7 +101,7 @@ impl ManualClock {
     /// # Panics
     /// As [`advance`](Self::advance).
     pub fn advance_to(&self, to: Timestamp) {
-        wait_for(self.go_to(to), MAX_WAIT);
+        advance_here(self.go_to(to), MAX_WAIT);
     }
 
     /// Moves it on by so much inside a runtime, as `#[tokio::test]` has one: what the futures of handlers
@@ -190,7 +188,7 @@ impl Simulation {
         };
         let simulation = Arc::new_cyclic(|weak: &Weak<Simulation>| Simulation {
             state: Mutex::new(state),
-            client: Client::new(CommandTarget::Simulation(Weak::<Simulation>::clone(weak)), catalogue),
+            client: Client::new(Weak::clone(weak), catalogue),
             registry,
         });
         simulation.command(Command::Apply(definitions))?;
@@ -275,9 +273,7 @@ impl Simulation {
             Handler::Future(_) => end_of(run.clone(), made(Arc::clone(handler), run, body)).await,
         }
     }
-}
 
-impl Follow for Simulation {
     fn now(&self) -> Timestamp {
         self.lock().now
     }
@@ -294,6 +290,26 @@ impl Follow for Simulation {
         let (_, reply) = state.replies.swap_remove(index.expect("each command has a reply"));
         debug_assert!(state.replies.is_empty(), "each takes its own");
         Ok(reply)
+    }
+}
+
+/// Clients do not keep it running.
+impl CommandTarget for Weak<Simulation> {
+    fn begin(&self, command: Command) -> Result<PendingReply, Error> {
+        let reply = self.upgrade().ok_or(Error::Stopped)?.command(command)?;
+        Ok(Box::pin(ready(Ok(reply))))
+    }
+
+    fn now(&self) -> Result<Timestamp, Error> {
+        Ok(self.upgrade().ok_or(Error::Stopped)?.now())
+    }
+
+    fn stop(&self, _patience: Duration) {
+        self.upgrade().iter().for_each(|simulation| simulation.end());
+    }
+
+    fn outbox_folder(&self) -> Result<Option<&str>, &'static str> {
+        Err("a simulation has no database")
     }
 }
 
@@ -331,31 +347,15 @@ impl State {
     }
 }
 
-/// Wakes a thread that waits for a future.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 /// Polls a future on this thread until it is ready. It is woken within that time each time that it waits.
-fn wait_for<T>(future: impl Future<Output = T>, longest: Duration) -> T {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return output;
-        }
-        let parked = Moment::now();
-        thread::park_timeout(longest);
+fn advance_here(future: impl Future<Output = ()>, longest: Duration) {
+    poll_here(future, |woken| {
         assert!(
-            Moment::now().since(parked) < longest,
+            woken.recv_timeout(longest).is_ok(),
             "the future of a handler waits for something that a runtime on this thread would give: await \
              `advance_async` in that runtime, in the place of `advance`"
         );
-    }
+    });
 }
 
 /// The end of the run that a future carries out.
@@ -375,6 +375,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "await `advance_async` in that runtime, in the place of `advance`")]
     fn a_future_that_only_a_runtime_would_wake_is_told_so_instead_of_waited_for() {
-        wait_for(std::future::pending::<()>(), Duration::from_millis(1));
+        advance_here(std::future::pending::<()>(), Duration::from_millis(1));
     }
 }

@@ -17,7 +17,7 @@ use mainspring_job::{
 use mainspring_server::server::unawaited::is_again;
 use serde::Serialize;
 
-use crate::client::{Client, name_of, strange};
+use crate::client::{Client, name_of, strange, wait_for};
 use crate::error::Error;
 use crate::handler::{Accepts, AnyPayload, Handler, HandlerName};
 
@@ -107,7 +107,7 @@ impl Client {
             let begun: Vec<Result<_, Error>> = many.by_ref().take(MAX_BATCH_OPERATIONS).map(begin).collect();
             results.extend(begun.into_iter().map(|begun| {
                 let (begun, submission) = begun?;
-                submitted(begun.finish(), &submission)
+                submitted(wait_for(begun), &submission)
             }));
         }
         results
@@ -196,8 +196,7 @@ impl<'c, P> Once<'c, P> {
     /// ([`Error::Taken`]), a batch has no name or is its own ([`Error::Definition`]), the disk is full, or
     /// the jobs are shut down. It is not submitted then.
     pub fn submit(self) -> Result<SubmittedJob, Error> {
-        let (client, submission) = (self.client, self.submission()?);
-        submitted(client.command(Command::Submit(submission.clone())), &submission)
+        wait_for(self.submit_async())
     }
 
     /// The same for a thread that must not wait, such as one that polls futures.
@@ -207,7 +206,8 @@ impl<'c, P> Once<'c, P> {
     /// not.
     pub async fn submit_async(self) -> Result<SubmittedJob, Error> {
         let (client, submission) = (self.client, self.submission()?);
-        submitted(client.command_async(Command::Submit(submission.clone())).await, &submission)
+        let replied = client.begin(Command::Submit(submission.clone()))?.await;
+        submitted(replied, &submission)
     }
 
     /// The delay after which it is due, unless that is a time.
@@ -238,7 +238,7 @@ impl<'c, P> Once<'c, P> {
     fn due(&self) -> Result<Timestamp, Error> {
         match self.due {
             Due::At(due) => Ok(due),
-            Due::After(delay) => Ok(self.client.now()?.checked_add(delay).unwrap_or(Timestamp::MAX)),
+            Due::After(delay) => Ok(self.client.target.now()?.checked_add(delay).unwrap_or(Timestamp::MAX)),
         }
     }
 

@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::client::TransactionPlace;
 use crate::document::{Document, check};
 use crate::error::Error;
 use crate::submission::Once;
@@ -66,12 +65,9 @@ impl<P> Once<'_, P> {
     /// ```
     pub fn submit_in<R>(self, execute: impl FnOnce(&'static str, String) -> R) -> Result<R, Error> {
         let (client, delay) = (self.client, self.delay());
-        let place = client.transaction_place();
-        let (sql, folder, is_shared) = match &place {
-            TransactionPlace::SharedDatabase => (INTO_POSTGRES, None, true),
-            TransactionPlace::Outbox(outbox) => (INTO_SQLITE, Some(outbox.folder()), false),
-            TransactionPlace::None(why) => return Err(Error::NoTransaction(why)),
-        };
+        let folder = client.target.outbox_folder().map_err(Error::NoTransaction)?;
+        let is_shared = folder.is_none();
+        let sql = if is_shared { INTO_POSTGRES } else { INTO_SQLITE };
         let key = self.own_key()?;
         let submission = self.submission()?;
         check(&submission, key.as_deref())?;
@@ -87,9 +83,7 @@ impl<P> Once<'_, P> {
         }
         let document = serde_json::to_string(&document).map_err(Error::Payload)?;
         let returned = execute(sql, document);
-        if let TransactionPlace::Outbox(outbox) = place {
-            outbox.expect_soon();
-        }
+        client.target.expect_submission();
         Ok(returned)
     }
 }
