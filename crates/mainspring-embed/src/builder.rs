@@ -31,8 +31,7 @@ use crate::handler_error::HandlerError;
 use crate::jobs::{JobStorage, Jobs};
 use crate::notice::Notify;
 use crate::options::Options;
-use crate::page::Page;
-use crate::parts::Parts;
+use crate::parts::{Parts, ServedBeside};
 use crate::registry::{Handler, Registry};
 use crate::run::Run;
 use crate::simulation::ManualClock;
@@ -67,7 +66,7 @@ pub struct Builder {
     future_max: usize,
     spawner: Option<Spawner>,
     log: Option<File>,
-    pub(crate) page: Page,
+    pub(crate) beside: Option<Box<dyn ServedBeside>>,
     layers: Layers,
 }
 
@@ -100,7 +99,7 @@ impl Builder {
             future_max: USUAL_FUTURES,
             spawner: None,
             log: None,
-            page: Page::default(),
+            beside: None,
             layers: Layers::default(),
         }
     }
@@ -270,7 +269,7 @@ impl Builder {
             ahead: self.ahead,
             futures: self.spawner.map(|spawner| (spawner, future_max)),
             log: self.log,
-            page: self.page,
+            beside: self.beside,
         };
         Jobs::start(self.storage, parts)
     }

@@ -26,7 +26,6 @@ use crate::client::{Client, CommandTarget, PendingReply};
 use crate::error::Error;
 use crate::outbox::OpenedOutbox;
 use crate::outbox_signal::OutboxSignal;
-use crate::page::PageListener;
 use crate::parts::{Parts, setup};
 use crate::started_loop::{FinishOutbox, StartedLoop};
 
@@ -81,7 +80,7 @@ impl JobFolder {
     ///
     /// # Errors
     /// When a file cannot be used, or the operating system refuses something.
-    pub(crate) fn start(self, parts: &Parts) -> Result<StartedLoop, Error> {
+    pub(crate) fn start(self, mut parts: Parts) -> Result<StartedLoop, Error> {
         let JobFolder { data, directory, outbox } = self;
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let outbox = outbox.map(|path| OpenedOutbox::open(&path, &data)).transpose()?;
@@ -93,9 +92,8 @@ impl JobFolder {
         // The lock of a folder lasts: no lease ages.
         let asked_at = Duration::ZERO;
         let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked_at };
-        let mut page_listener = PageListener::default();
-        let (handlers, page) = (parts.handlers(client.clone())?, page_listener.begin(&parts.page, &data)?);
-        let server = parts.server(&data, handlers, calls, stores, lease, page)?;
+        let (handlers, listener) = (parts.handlers(client.clone())?, parts.begin_beside(&data)?);
+        let server = parts.server(&data, handlers, calls, stores, lease, listener)?;
         let run = move || {
             let ended = server.run();
             // The lock of the folder goes last.
@@ -107,6 +105,6 @@ impl JobFolder {
         let thread = thread::Builder::new().name("mainspring".to_owned()).spawn(run);
         let thread = thread.map_err(setup("a thread"))?;
         let finish_outbox = outbox.map(|outbox| Box::new(move || outbox.finish()) as FinishOutbox);
-        Ok(StartedLoop { client, thread, reader, page_listener: Some(page_listener), finish_outbox })
+        Ok(StartedLoop { client, thread, reader, beside: parts.beside, finish_outbox })
     }
 }

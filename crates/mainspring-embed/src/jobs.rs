@@ -24,8 +24,7 @@ use mainspring_server::error::Error as ServerError;
 use crate::client::{Client, CommandTarget, name_of};
 use crate::error::Error;
 use crate::job_folder::JobFolder;
-use crate::page::PageListener;
-use crate::parts::Parts;
+use crate::parts::{Parts, ServedBeside};
 use crate::shared_database::SharedDatabase;
 use crate::simulation::{ManualClock, Simulation};
 use crate::started_loop::{FinishOutbox, StartedLoop};
@@ -66,7 +65,7 @@ struct Loop {
     target: Arc<dyn CommandTarget>,
     thread: Mutex<Option<JoinHandle<Result<(), ServerError>>>>,
     reader: Mutex<Option<Box<dyn Reader + Send>>>,
-    page_listener: Mutex<Option<PageListener>>,
+    beside: Mutex<Option<Box<dyn ServedBeside>>>,
     finish_outbox: Mutex<Option<FinishOutbox>>,
 }
 
@@ -92,8 +91,8 @@ pub struct UnreadablePayload {
 
 impl Jobs {
     pub(crate) fn start(storage: JobStorage, parts: Parts) -> Result<Jobs, Error> {
-        let StartedLoop { client, thread, reader, page_listener, finish_outbox } = match storage {
-            JobStorage::Folder(folder) => folder.start(&parts)?,
+        let StartedLoop { client, thread, reader, beside, finish_outbox } = match storage {
+            JobStorage::Folder(folder) => folder.start(parts)?,
             JobStorage::Shared(database) => database.start(parts)?,
             JobStorage::Simulated(clock) => {
                 let Parts { registry, catalogue, definitions, .. } = parts;
@@ -106,7 +105,7 @@ impl Jobs {
             target: Arc::clone(&client.target),
             thread: Mutex::new(Some(thread)),
             reader: Mutex::new(Some(reader)),
-            page_listener: Mutex::new(page_listener),
+            beside: Mutex::new(beside),
             finish_outbox: Mutex::new(finish_outbox),
         };
         Ok(Jobs { client, running: Arc::new(Running::Loop(Box::new(running))) })
@@ -237,8 +236,8 @@ impl Loop {
             // The last clone was dropped with a handler, by the loop: that ends in any case.
             Some(thread) if thread.thread().id() != thread::current().id() => {
                 let ended = thread.join().expect("a panic of the loop is a fault of ours");
-                let page_listener = lock(&self.page_listener).take();
-                page_listener.into_iter().for_each(PageListener::finish);
+                let beside = lock(&self.beside).take();
+                beside.into_iter().for_each(ServedBeside::finish);
                 ended.map_err(Error::open)
             }
             _ => Ok(()),

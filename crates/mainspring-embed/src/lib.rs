@@ -91,10 +91,8 @@ mod options;
 mod outbox;
 #[cfg(feature = "sqlite")]
 mod outbox_signal;
-#[cfg_attr(not(all(feature = "page", unix)), path = "no_page.rs")]
-mod page;
 #[cfg(all(feature = "page", unix))]
-mod page_enabled;
+mod page;
 mod parts;
 mod payload;
 mod polling;

@@ -13,7 +13,7 @@ use crate::started_loop::StartedLoop;
 pub(crate) enum JobFolder {}
 
 impl JobFolder {
-    pub(crate) fn start(self, _parts: &Parts) -> Result<StartedLoop, Error> {
+    pub(crate) fn start(self, _parts: Parts) -> Result<StartedLoop, Error> {
         match self {}
     }
 }

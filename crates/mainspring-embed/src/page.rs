@@ -18,39 +18,43 @@ use mainspring_server::server::listener::Listener;
 use mainspring_web::listen::Sockets;
 use mainspring_web::settings::Settings;
 
+use crate::builder::Builder;
 use crate::error::Error;
+use crate::parts::ServedBeside;
 
-/// Where the page is to be.
-#[derive(Debug, Default)]
-pub(crate) struct Page {
-    pub(crate) address: Option<String>,
+/// The page at an address, which is bound when it is served first.
+struct Page {
+    address: String,
+    sockets: Option<Sockets>,
 }
 
-/// What serves the page beside the loop, and beside what stands by for it: from the first time on that it
-/// does.
-#[derive(Debug, Default)]
-pub(crate) struct PageListener(Option<Sockets>);
+impl Builder {
+    /// Serves the page and the HTTP API of `mainspring serve` at a loopback address such as
+    /// `127.0.0.1:7411`, or at `unix:` and an absolute path in a folder that no other user may write, for as
+    /// long as the jobs run. Needs the feature `page`. A simulation has none.
+    pub fn page(mut self, address: impl Into<String>) -> Builder {
+        self.beside = Some(Box::new(Page { address: address.into(), sockets: None }));
+        self
+    }
+}
 
-impl PageListener {
-    /// Serves from now on, until what is returned here is dropped. The address is bound with the first call.
-    pub(crate) fn begin(&mut self, page: &Page, data: &DataDirectory) -> Result<Listener, Error> {
-        let Some(address) = &page.address else { return Ok(Listener::default()) };
-        let wrong = |reason: String| Error::Definition { name: address.clone(), reason };
+impl ServedBeside for Page {
+    fn begin(&mut self, data: &DataDirectory) -> Result<Listener, Error> {
+        let wrong = |reason: String| Error::Definition { name: self.address.clone(), reason };
         let failed = |source| Error::open(ServerError::Setup { what: "the page", source });
-        let sockets = match self.0.take() {
+        let sockets = match self.sockets.take() {
             Some(sockets) => sockets,
             None => {
-                let addresses = vec![address.parse().map_err(wrong)?];
+                let addresses = vec![self.address.parse().map_err(wrong)?];
                 let settings = Settings { addresses, ..Settings::default() };
                 let bound = Sockets::bind(settings, &ActivatedSockets::default());
                 bound.map_err(|error| wrong(error.to_string()))?
             }
         };
-        self.0.insert(sockets).serve(data.clone(), TimeZone::system()).map_err(failed)
+        self.sockets.insert(sockets).serve(data.clone(), TimeZone::system()).map_err(failed)
     }
 
-    /// Waits for the end, which comes soon after that of what answers.
-    pub(crate) fn finish(self) {
-        self.0.into_iter().for_each(Sockets::finish);
+    fn finish(self: Box<Self>) {
+        self.sockets.into_iter().for_each(Sockets::finish);
     }
 }

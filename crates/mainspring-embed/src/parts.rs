@@ -27,14 +27,12 @@ use crate::client::Client;
 use crate::error::Error;
 use crate::future::Spawner;
 use crate::handlers::Handlers;
-use crate::page::Page;
 use crate::registry::Registry;
 
 /// What takes all that is written, and keeps nothing.
 const NOWHERE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 /// What a program has defined.
-#[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) registry: Registry,
     pub(crate) catalogue: Arc<Catalogue>,
@@ -45,12 +43,30 @@ pub(crate) struct Parts {
     /// What hands futures to a runtime, and how many at a time.
     pub(crate) futures: Option<(Spawner, usize)>,
     pub(crate) log: Option<File>,
-    pub(crate) page: Page,
+    pub(crate) beside: Option<Box<dyn ServedBeside>>,
+}
+
+/// What serves clients of its own beside the loop, and beside what stands by for it: the page, where the
+/// program asks for it.
+pub(crate) trait ServedBeside: Send {
+    /// Serves from now on, until what is returned here is dropped.
+    fn begin(&mut self, data: &DataDirectory) -> Result<Listener, Error>;
+
+    /// Waits for the end, which comes soon after that of what answers.
+    fn finish(self: Box<Self>);
 }
 
 impl Parts {
-    /// A loop over stores that it owns by a lease, beside a page that has begun. It runs when the caller says
-    /// so.
+    /// Begins what is served beside the loop.
+    ///
+    /// # Errors
+    /// When its address is wrong or taken, or the operating system refuses something.
+    pub(crate) fn begin_beside(&mut self, data: &DataDirectory) -> Result<Listener, Error> {
+        self.beside.as_mut().map_or_else(|| Ok(Listener::default()), |beside| beside.begin(data))
+    }
+
+    /// A loop over stores that it owns by a lease, beside what is served there already. It runs when the
+    /// caller says so.
     ///
     /// # Errors
     /// When the store cannot be read, another source has a name, or the operating system refuses something.

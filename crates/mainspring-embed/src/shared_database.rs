@@ -38,8 +38,7 @@ use crate::client::{Client, CommandTarget};
 use crate::error::{Error, OpenError};
 use crate::forward::forward;
 use crate::member::Member;
-use crate::page::PageListener;
-use crate::parts::{Parts, setup};
+use crate::parts::{Parts, ServedBeside, setup};
 use crate::started_loop::StartedLoop;
 
 /// Which database, and where this program keeps what is its own.
@@ -58,7 +57,6 @@ struct Tenure {
     candidate: Candidate,
     folder: Folder,
     parts: Parts,
-    page_listener: PageListener,
     client: Client,
     member: Member,
     /// What carries runs out in this program, until the end.
@@ -142,7 +140,6 @@ impl SharedDatabase {
             candidate,
             folder,
             parts,
-            page_listener: PageListener::default(),
             client: client.clone(),
             member,
             worker: None,
@@ -165,7 +162,7 @@ impl SharedDatabase {
             ended
         };
         let thread = named("mainspring").spawn(run).map_err(setup("a thread"))?;
-        Ok(StartedLoop { client, thread, reader, page_listener: None, finish_outbox: None })
+        Ok(StartedLoop { client, thread, reader, beside: None, finish_outbox: None })
     }
 }
 
@@ -197,7 +194,7 @@ impl Tenure {
         }
         // The page ends after what answers it.
         self.standing = None;
-        std::mem::take(&mut self.page_listener).finish();
+        self.parts.beside.take().into_iter().for_each(ServedBeside::finish);
     }
 
     /// Owns the jobs and stands by in turn, until the end is asked for.
@@ -310,7 +307,7 @@ impl Tenure {
 
     /// The page, if the program asks for one. What has taken its address is told of.
     fn begin_page(&mut self) -> Result<Listener, Error> {
-        let begun = self.page_listener.begin(&self.parts.page, &self.folder.data);
+        let begun = self.parts.begin_beside(&self.folder.data);
         begun.inspect_err(|error| self.note(&format!("there is no page for now: {error}")))
     }
 

@@ -10,7 +10,7 @@ use mainspring_job::Reader;
 use mainspring_server::error::Error as ServerError;
 
 use crate::client::Client;
-use crate::page::PageListener;
+use crate::parts::ServedBeside;
 
 /// Has what an outbox has begun acknowledged, and ends its thread. A drop ends the thread alone.
 pub(crate) type FinishOutbox = Box<dyn FnOnce() + Send>;
@@ -22,7 +22,7 @@ pub(crate) struct StartedLoop {
     pub(crate) thread: JoinHandle<Result<(), ServerError>>,
     /// For questions of the program.
     pub(crate) reader: Box<dyn Reader + Send>,
-    /// The page, where it lasts as long as the loop.
-    pub(crate) page_listener: Option<PageListener>,
+    /// What serves beside the loop, where it lasts as long as that.
+    pub(crate) beside: Option<Box<dyn ServedBeside>>,
     pub(crate) finish_outbox: Option<FinishOutbox>,
 }
