@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::outbox::OpenedOutbox;
 use crate::outbox_signal::OutboxSignal;
 use crate::parts::{Parts, setup};
-use crate::started_loop::{FinishOutbox, StartedLoop};
+use crate::started_loop::{FinishOutbox, RunningLoop, StartedLoop};
 
 /// A folder that is this program's.
 #[derive(Debug)]
@@ -105,6 +105,7 @@ impl JobFolder {
         let thread = thread::Builder::new().name("mainspring".to_owned()).spawn(run);
         let thread = thread.map_err(setup("a thread"))?;
         let finish_outbox = outbox.map(|outbox| Box::new(move || outbox.finish()) as FinishOutbox);
-        Ok(StartedLoop { client, thread, reader, beside: parts.beside, finish_outbox })
+        let running = RunningLoop { thread, beside: parts.beside, finish_outbox };
+        Ok(StartedLoop { client, reader, running })
     }
 }

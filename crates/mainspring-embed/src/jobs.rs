@@ -11,7 +11,7 @@
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -19,7 +19,6 @@ use mainspring_action::body::Body;
 use mainspring_job::{
     AuditQuery, AuditRow, Cursor, JobName, MAX_PAGE, Once, OnceId, Query, Reader, Run, StoreError,
 };
-use mainspring_server::error::Error as ServerError;
 
 use crate::client::{Client, CommandTarget, name_of};
 use crate::error::Error;
@@ -27,7 +26,7 @@ use crate::job_folder::JobFolder;
 use crate::parts::{Parts, ServedBeside};
 use crate::shared_database::SharedDatabase;
 use crate::simulation::{ManualClock, Simulation};
-use crate::started_loop::{FinishOutbox, StartedLoop};
+use crate::started_loop::{RunningLoop, StartedLoop};
 
 /// Jobs that run. They end when the last clone is dropped, or by [`shutdown`](Self::shutdown). All that a
 /// [`Client`] can do, it does.
@@ -63,10 +62,9 @@ enum Running {
 
 struct Loop {
     target: Arc<dyn CommandTarget>,
-    thread: Mutex<Option<JoinHandle<Result<(), ServerError>>>>,
     reader: Mutex<Option<Box<dyn Reader + Send>>>,
-    beside: Mutex<Option<Box<dyn ServedBeside>>>,
-    finish_outbox: Mutex<Option<FinishOutbox>>,
+    /// Until its end is asked for.
+    running: Mutex<Option<RunningLoop>>,
 }
 
 impl std::fmt::Debug for Loop {
@@ -91,7 +89,7 @@ pub struct UnreadablePayload {
 
 impl Jobs {
     pub(crate) fn start(storage: JobStorage, parts: Parts) -> Result<Jobs, Error> {
-        let StartedLoop { client, thread, reader, beside, finish_outbox } = match storage {
+        let StartedLoop { client, reader, running } = match storage {
             JobStorage::Folder(folder) => folder.start(parts)?,
             JobStorage::Shared(database) => database.start(parts)?,
             JobStorage::Simulated(clock) => {
@@ -103,10 +101,8 @@ impl Jobs {
         };
         let running = Loop {
             target: Arc::clone(&client.target),
-            thread: Mutex::new(Some(thread)),
             reader: Mutex::new(Some(reader)),
-            beside: Mutex::new(beside),
-            finish_outbox: Mutex::new(finish_outbox),
+            running: Mutex::new(Some(running)),
         };
         Ok(Jobs { client, running: Arc::new(Running::Loop(Box::new(running))) })
     }
@@ -217,31 +213,22 @@ impl Jobs {
 }
 
 impl Loop {
-    /// Whether the loop's own thread asks.
-    fn is_on_loop(&self) -> bool {
-        lock(&self.thread).as_ref().is_some_and(|thread| thread.thread().id() == thread::current().id())
-    }
-
     fn end(&self, patience: Duration) -> Result<(), Error> {
-        let finish = lock(&self.finish_outbox).take();
-        if let Some(finish) = finish.filter(|_| !self.is_on_loop()) {
+        let running = lock(&self.running).take();
+        // The last clone may be dropped with a handler, by the loop itself: that ends in any case.
+        let is_other = |running: &RunningLoop| running.thread.thread().id() != thread::current().id();
+        let mut running = running.filter(is_other);
+        if let Some(finish) = running.as_mut().and_then(|running| running.finish_outbox.take()) {
             // What it has begun to submit is acknowledged and deleted before the loop ends.
             finish();
         }
         self.target.stop(patience);
         let reader = lock(&self.reader).take();
         drop(reader);
-        let thread = lock(&self.thread).take();
-        match thread {
-            // The last clone was dropped with a handler, by the loop: that ends in any case.
-            Some(thread) if thread.thread().id() != thread::current().id() => {
-                let ended = thread.join().expect("a panic of the loop is a fault of ours");
-                let beside = lock(&self.beside).take();
-                beside.into_iter().for_each(ServedBeside::finish);
-                ended.map_err(Error::open)
-            }
-            _ => Ok(()),
-        }
+        let Some(RunningLoop { thread, beside, .. }) = running else { return Ok(()) };
+        let ended = thread.join().expect("a panic of the loop is a fault of ours");
+        beside.into_iter().for_each(ServedBeside::finish);
+        ended.map_err(Error::open)
     }
 }
 

@@ -39,7 +39,7 @@ use crate::error::{Error, OpenError};
 use crate::forward::forward;
 use crate::member::Member;
 use crate::parts::{Parts, ServedBeside, setup};
-use crate::started_loop::StartedLoop;
+use crate::started_loop::{RunningLoop, StartedLoop};
 
 /// Which database, and where this program keeps what is its own.
 #[derive(Debug)]
@@ -162,7 +162,8 @@ impl SharedDatabase {
             ended
         };
         let thread = named("mainspring").spawn(run).map_err(setup("a thread"))?;
-        Ok(StartedLoop { client, thread, reader, beside: None, finish_outbox: None })
+        let running = RunningLoop { thread, beside: None, finish_outbox: None };
+        Ok(StartedLoop { client, reader, running })
     }
 }
 

@@ -1,4 +1,4 @@
-//! A started loop: its client, its thread, its reader, and what ends with it.
+//! A started loop: its client, its reader, and what is waited for at its end.
 //!
 //! Cost: none.
 //!
@@ -18,10 +18,15 @@ pub(crate) type FinishOutbox = Box<dyn FnOnce() + Send>;
 /// The loop, and what belongs to it.
 pub(crate) struct StartedLoop {
     pub(crate) client: Client,
-    /// It ends after the client's target was told to stop.
-    pub(crate) thread: JoinHandle<Result<(), ServerError>>,
     /// For questions of the program.
     pub(crate) reader: Box<dyn Reader + Send>,
+    pub(crate) running: RunningLoop,
+}
+
+/// What runs until its end is waited for.
+pub(crate) struct RunningLoop {
+    /// It ends after the client's target was told to stop.
+    pub(crate) thread: JoinHandle<Result<(), ServerError>>,
     /// What serves beside the loop, where it lasts as long as that.
     pub(crate) beside: Option<Box<dyn ServedBeside>>,
     pub(crate) finish_outbox: Option<FinishOutbox>,
