@@ -23,7 +23,7 @@ use mainspring_job::{Action, Definitions, Group, Hooks, Job, JobName, MAX_BATCH_
 use serde::de::DeserializeOwned;
 
 use crate::around::{Layers, Next};
-use crate::catalogue::{Catalogue, Entry, Reads};
+use crate::catalogue::{Entry, Reads};
 use crate::error::Error;
 use crate::future::{BoxFuture, Spawner};
 use crate::handler::DefinedBy;
@@ -31,7 +31,7 @@ use crate::handler_error::HandlerError;
 use crate::jobs::{JobStorage, Jobs};
 use crate::notice::Notify;
 use crate::options::Options;
-use crate::parts::{Parts, ServedBeside};
+use crate::parts::Parts;
 use crate::registry::{Handler, Registry};
 use crate::run::Run;
 use crate::simulation::ManualClock;
@@ -52,27 +52,16 @@ const USUAL_FUTURES: usize = 1_000;
 #[must_use = "nothing runs before start is called"]
 pub struct Builder {
     pub(crate) storage: JobStorage,
-    registry: Registry,
-    catalogue: Catalogue,
-    jobs: Vec<Job>,
-    /// What each of them wants told.
+    pub(crate) parts: Parts,
+    /// What each job wants told.
     notify: Vec<Notify>,
-    /// Which job follows which.
-    follows: Vec<(String, String)>,
-    groups: Vec<Group>,
     pub(crate) wrong: Option<Error>,
-    thread_max: usize,
-    ahead: usize,
-    future_max: usize,
-    spawner: Option<Spawner>,
-    log: Option<File>,
-    pub(crate) beside: Option<Box<dyn ServedBeside>>,
     layers: Layers,
 }
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("registry", &self.registry).finish_non_exhaustive()
+        f.debug_struct("Builder").field("registry", &self.parts.registry).finish_non_exhaustive()
     }
 }
 
@@ -85,23 +74,18 @@ impl Jobs {
 
 impl Builder {
     pub(crate) fn new(storage: JobStorage) -> Builder {
-        Builder {
-            storage,
+        let parts = Parts {
             registry: Registry::default(),
-            catalogue: Catalogue::default(),
-            jobs: Vec::new(),
-            notify: Vec::new(),
-            follows: Vec::new(),
-            groups: Vec::new(),
-            wrong: None,
+            catalogue: Arc::default(),
+            definitions: Definitions::new(JobSource::Program.source(), Vec::new()),
             thread_max: USUAL_THREADS,
             ahead: MAX_BATCH_OPERATIONS,
-            future_max: USUAL_FUTURES,
             spawner: None,
+            future_max: USUAL_FUTURES,
             log: None,
             beside: None,
-            layers: Layers::default(),
-        }
+        };
+        Builder { storage, parts, notify: Vec::new(), wrong: None, layers: Layers::default() }
     }
 
     /// Defines a job with a schedule, and the function that carries its runs out. It may be submitted to as
@@ -211,8 +195,9 @@ impl Builder {
     }
 
     /// How many functions run at a time, each on a thread of its own: 8 unless told, and from 1 to 1024.
-    pub fn threads(self, count: usize) -> Builder {
-        Builder { thread_max: count.clamp(1, MAX_THREADS), ..self }
+    pub fn threads(mut self, count: usize) -> Builder {
+        self.parts.thread_max = count.clamp(1, MAX_THREADS);
+        self
     }
 
     /// How many runs are started here before a thread is free for them: as many as ended within the last
@@ -222,26 +207,30 @@ impl Builder {
     /// several times as many run in a second. Only runs are started so that are tried again when the program
     /// dies, see [`Options::retry_abandoned`](crate::Options::retry_abandoned). One that has waited for a
     /// second is given back, and is another attempt when it begins. A timeout counts from when it begins.
-    pub fn ahead(self, count: usize) -> Builder {
-        Builder { ahead: count.min(MAX_BATCH_OPERATIONS), ..self }
+    pub fn ahead(mut self, count: usize) -> Builder {
+        self.parts.ahead = count.min(MAX_BATCH_OPERATIONS);
+        self
     }
 
     /// Hands futures to the program's runtime, at most so many at a time as [`futures`](Self::futures) says.
     /// It is called by a thread of the jobs, which is in no runtime. So it takes a handle with it:
     /// `let runtime = tokio::runtime::Handle::current();`, and then
     /// `move |future| drop(runtime.spawn(future))`. A run whose spawner panics has failed.
-    pub fn spawner(self, spawn: impl Fn(BoxFuture<()>) + Send + Sync + 'static) -> Builder {
-        Builder { spawner: Some(Spawner::new(spawn)), ..self }
+    pub fn spawner(mut self, spawn: impl Fn(BoxFuture<()>) + Send + Sync + 'static) -> Builder {
+        self.parts.spawner = Some(Spawner::new(spawn));
+        self
     }
 
     /// How many futures run at a time: 1000 unless told, and at least one.
-    pub fn futures(self, count: usize) -> Builder {
-        Builder { future_max: count.max(1), ..self }
+    pub fn futures(mut self, count: usize) -> Builder {
+        self.parts.future_max = count.max(1);
+        self
     }
 
     /// Where the log goes: what starts and ends, and what is wrong. Nowhere, unless told.
-    pub fn log_to(self, log: File) -> Builder {
-        Builder { log: Some(log), ..self }
+    pub fn log_to(mut self, log: File) -> Builder {
+        self.parts.log = Some(log);
+        self
     }
 
     /// Takes over what the folder holds, and begins.
@@ -253,25 +242,15 @@ impl Builder {
             return Err(wrong);
         }
         self.finish()?;
-        let is_known = |job: &Job| self.catalogue.get(job.name.as_str()).is_some();
-        debug_assert!(self.jobs.iter().all(is_known), "each job has a handler of its name");
-        if self.registry.has_futures() && self.spawner.is_none() {
-            let reason = "futures need a spawner, which hands them to the program's runtime".to_owned();
-            return Err(Error::Definition { name: "async_handler".to_owned(), reason });
+        let Builder { storage, mut parts, layers, .. } = self;
+        let is_known = |job: &Job| parts.catalogue.get(job.name.as_str()).is_some();
+        debug_assert!(parts.definitions.jobs.iter().all(is_known), "each job has a handler of its name");
+        if parts.registry.has_futures() && parts.spawner.is_none() {
+            let reason = "futures need a spawner, which hands them to the program's runtime";
+            return Err(Error::definition("async_handler", reason));
         }
-        let definitions = Definitions::new(JobSource::Program.source(), self.jobs).with_groups(self.groups);
-        let (thread_max, future_max) = (self.thread_max, self.future_max);
-        let parts = Parts {
-            registry: self.registry.map(|handler| self.layers.around(handler)),
-            catalogue: Arc::new(self.catalogue),
-            definitions,
-            thread_max,
-            ahead: self.ahead,
-            futures: self.spawner.map(|spawner| (spawner, future_max)),
-            log: self.log,
-            beside: self.beside,
-        };
-        Jobs::start(self.storage, parts)
+        parts.registry = parts.registry.map(|handler| layers.around(handler));
+        Jobs::start(storage, parts)
     }
 
     fn add(mut self, options: &Options, when: Option<&When>, reads: Reads, handler: Handler) -> Builder {
@@ -300,9 +279,11 @@ impl Builder {
             None => options.check_handler()?,
         }
         // What several say of one group holds all together.
-        self.groups.extend(group.filter(|group| !self.groups.contains(group)));
-        self.registry.add(&options.name, handler);
-        match self.catalogue.add(&options.name, Entry { version: options.version, work, reads }) {
+        let groups = &mut self.parts.definitions.groups;
+        groups.extend(group.filter(|group| !groups.contains(group)));
+        self.parts.registry.add(&options.name, handler);
+        let entry = Entry { version: options.version, work, reads };
+        match Arc::make_mut(&mut self.parts.catalogue).add(&options.name, entry) {
             true => Ok(()),
             false => Err(options.wrong("the name is taken by another job or handler")),
         }
@@ -329,40 +310,35 @@ impl Builder {
             writeln!(job.text, "group = \"{}\"", group.name).expect("a string can be written");
             job.text.push_str(&group_table(group));
         }
-        self.follows.extend(when.follows().map(|after| (options.name.clone(), after.job.clone())));
         self.notify.push(options.notify.clone());
-        self.jobs.push(job);
+        self.parts.definitions.jobs.push(job);
         Ok(())
     }
 
     /// Gives jobs the hooks whose handlers may have been defined after them, and checks that what is followed
     /// is there, and that no circle of jobs follow each other.
     fn finish(&mut self) -> Result<(), Error> {
-        assert_eq!(self.jobs.len(), self.notify.len(), "each job says what it wants told");
-        for (job, notify) in self.jobs.iter_mut().zip(&self.notify) {
+        let jobs = &mut self.parts.definitions.jobs;
+        assert_eq!(jobs.len(), self.notify.len(), "each job says what it wants told");
+        for (job, notify) in jobs.iter_mut().zip(&self.notify) {
             if !notify.is_empty() {
-                job.hooks = Some(Hooks::new(notify.hook(&self.catalogue)?));
+                job.hooks = Some(Hooks::new(notify.hook(&self.parts.catalogue)?));
             }
         }
-        let mut follows: BTreeMap<JobName, Vec<JobName>> = BTreeMap::new();
-        for (name, followed) in &self.follows {
-            let wrong = |reason: String| Error::Definition { name: name.clone(), reason };
-            let of = |name: &str| self.jobs.iter().find(|job| job.name.as_str() == name);
-            let (Some(job), Some(followed)) = (of(name), of(followed)) else {
-                return Err(wrong(format!(
-                    "it follows `{followed}`, and there is no such job with a schedule"
-                )));
-            };
-            follows.entry(job.name.clone()).or_default().push(followed.name.clone());
-        }
-        match circle(&follows) {
-            None => Ok(()),
-            Some(names) => {
-                let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-                let reason = format!("these jobs follow each other in a circle: {}", names.join(", "));
-                Err(Error::Definition { name: names[0].clone(), reason })
+        let jobs = &self.parts.definitions.jobs;
+        let followed_by = |job: &Job| job.timetable.follows().map(|after| after.job.clone()).collect();
+        let follows: BTreeMap<JobName, Vec<JobName>> =
+            jobs.iter().map(|job| (job.name.clone(), followed_by(job))).collect();
+        for job in jobs {
+            if let Some(name) = follows[&job.name].iter().find(|name| !follows.contains_key(*name)) {
+                let reason = format!("it follows `{name}`, and there is no such job with a schedule");
+                return Err(Error::definition(job.name.as_str(), reason));
             }
         }
+        let Some(names) = circle(&follows) else { return Ok(()) };
+        let names: Vec<&str> = names.iter().map(JobName::as_str).collect();
+        let reason = format!("these jobs follow each other in a circle: {}", names.join(", "));
+        Err(Error::definition(names[0], reason))
     }
 }
 

@@ -161,7 +161,7 @@ pub(crate) fn wait_for<T>(begun: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn name_of(text: &str) -> Result<JobName, Error> {
-    JobName::new(text).map_err(|error| Error::Definition { name: text.to_owned(), reason: error.to_string() })
+    JobName::new(text).map_err(|error| Error::definition(text, error))
 }
 
 /// A reply that the planner does not give to such a command.

@@ -25,8 +25,7 @@ impl Jobs {
     /// # Errors
     /// When the text is no such URL. Whether there is a database [`start`](Builder::start) says.
     pub fn connect(url: &str) -> Result<Builder, Error> {
-        let wrong = |reason| Error::Definition { name: "connect".to_owned(), reason };
-        let location = Location::parse(url).map_err(wrong)?;
+        let location = Location::parse(url).map_err(|reason| Error::definition("connect", reason))?;
         Ok(Builder::new(JobStorage::Shared(Box::new(SharedDatabase::new(location)))))
     }
 }
@@ -66,7 +65,7 @@ impl Builder {
             _ => Err("is for Jobs::connect: a folder has one program, and a simulation none".to_owned()),
         };
         if let Err(reason) = done {
-            self.wrong.get_or_insert(Error::Definition { name: name.to_owned(), reason });
+            self.wrong.get_or_insert(Error::definition(name, reason));
         }
         self
     }

@@ -100,6 +100,10 @@ impl std::error::Error for Error {
 }
 
 impl Error {
+    pub(crate) fn definition(name: impl Into<String>, reason: impl fmt::Display) -> Error {
+        Error::Definition { name: name.into(), reason: reason.to_string() }
+    }
+
     pub(crate) fn open(error: ServerError) -> Error {
         Error::Open(OpenError(error))
     }

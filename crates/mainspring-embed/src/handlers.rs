@@ -37,7 +37,6 @@ use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome, left_until};
 
 use crate::ahead::{StartsAhead, WINDOW};
-use crate::catalogue::Catalogue;
 use crate::client::Client;
 use crate::future::{GuardedRun, Spawner};
 use crate::handler_error::HandlerEnd;
@@ -82,7 +81,6 @@ struct UnderWay {
 /// See the head of this file.
 #[derive(Debug)]
 pub(crate) struct Handlers {
-    catalogue: Arc<Catalogue>,
     registry: Registry,
     capacity: usize,
     ahead: StartsAhead,
@@ -121,7 +119,6 @@ impl Handlers {
         let ((sender, receiver), (line_sender, lines)) = (channel(), channel());
         let future_max = futures.as_ref().map_or(0, |(_, count)| *count);
         Ok(Handlers {
-            catalogue: Arc::clone(&client.catalogue),
             registry,
             capacity: thread_max + future_max,
             ahead: StartsAhead::new(thread_max, ahead_max),
@@ -316,7 +313,7 @@ impl Execution for Handlers {
     }
 
     fn labels(&self) -> Vec<(WorkerLabel, u32)> {
-        self.catalogue.labels()
+        self.client.catalogue.labels()
     }
 
     fn start(

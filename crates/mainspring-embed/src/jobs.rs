@@ -93,8 +93,7 @@ impl Jobs {
             JobStorage::Folder(folder) => folder.start(parts)?,
             JobStorage::Shared(database) => database.start(parts)?,
             JobStorage::Simulated(clock) => {
-                let Parts { registry, catalogue, definitions, .. } = parts;
-                let simulation = Simulation::start(&clock, registry, catalogue, definitions)?;
+                let simulation = Simulation::start(&clock, parts)?;
                 let client = simulation.client.clone();
                 return Ok(Jobs { client, running: Arc::new(Running::Simulated(simulation)) });
             }

@@ -98,7 +98,7 @@ impl Notify {
             if let Some(kind) = kinds.iter().find(|kind| !NoticeKind::FOR_PEOPLE.contains(kind)) {
                 let names = NoticeKind::FOR_PEOPLE.map(NoticeKind::name).join(", ");
                 let reason = format!("it can be told of {names}; not of {}", kind.name());
-                return Err(Error::Definition { name: name.clone(), reason });
+                return Err(Error::definition(name, reason));
             }
             let body = HandlerBody { name: name.clone(), version: entry.version, payload: String::new() };
             targets.push(Target { body, work: entry.work.clone(), kinds: kinds.clone() });

@@ -31,8 +31,8 @@ impl Builder {
         match &mut self.storage {
             JobStorage::Folder(folder) => folder.outbox = Some(file.into()),
             _ => {
-                let reason = "jobs that Jobs::open keeps have one, and no others".to_owned();
-                self.wrong.get_or_insert(Error::Definition { name: "outbox".to_owned(), reason });
+                let reason = "jobs that Jobs::open keeps have one, and no others";
+                self.wrong.get_or_insert(Error::definition("outbox", reason));
             }
         }
         self

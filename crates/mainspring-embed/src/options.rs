@@ -266,7 +266,7 @@ impl Options {
     }
 
     pub(crate) fn wrong(&self, reason: impl fmt::Display) -> Error {
-        Error::Definition { name: self.name.clone(), reason: reason.to_string() }
+        Error::definition(&self.name, reason)
     }
 
     /// Checks that the policies could have been read from a text, which has their limits.

@@ -23,6 +23,7 @@
 //!
 //! Does not know whether a transaction commits: see [`transaction`](crate::transaction).
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -71,22 +72,20 @@ impl OpenedOutbox {
     /// # Errors
     /// When it cannot be used, or the folder of jobs cannot be written to.
     pub(crate) fn open(path: &Path, data: &DataDirectory) -> Result<OpenedOutbox, Error> {
-        let wrong = |reason: String| Error::Definition {
-            name: "outbox".to_owned(),
-            reason: format!("{}: {reason}", path.display()),
-        };
+        let wrong =
+            |reason: &dyn fmt::Display| Error::definition("outbox", format!("{}: {reason}", path.display()));
         let text = path.to_string_lossy();
         let Some(name) = path.file_name().filter(|_| text != ":memory:" && !text.starts_with("file:")) else {
-            return Err(wrong("expected the path of a file".to_owned()));
+            return Err(wrong(&"expected the path of a file"));
         };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let real = |folder: &Path| fs::canonicalize(folder).ok();
         if Some(name) == data.store().file_name() && real(folder) == real(data.directory()) {
-            return Err(wrong("it is the file of the jobs, and not one of the program".to_owned()));
+            return Err(wrong(&"it is the file of the jobs, and not one of the program"));
         }
-        let describe = |error: StoreError| wrong(error.to_string());
-        let outbox = Outbox::open(path).map_err(describe)?;
-        let folder = identity(&data.directory().join(IDENTITY_FILE), &outbox).map_err(describe)?;
+        let outbox = Outbox::open(path).map_err(|error| wrong(&error))?;
+        let folder = identity(&data.directory().join(IDENTITY_FILE), &outbox);
+        let folder = folder.map_err(|error| wrong(&error))?;
         Ok(OpenedOutbox { outbox, signal: OutboxSignal::of(folder) })
     }
 

@@ -33,14 +33,14 @@ impl Builder {
     /// `127.0.0.1:7411`, or at `unix:` and an absolute path in a folder that no other user may write, for as
     /// long as the jobs run. Needs the feature `page`. A simulation has none.
     pub fn page(mut self, address: impl Into<String>) -> Builder {
-        self.beside = Some(Box::new(Page { address: address.into(), sockets: None }));
+        self.parts.beside = Some(Box::new(Page { address: address.into(), sockets: None }));
         self
     }
 }
 
 impl ServedBeside for Page {
     fn begin(&mut self, data: &DataDirectory) -> Result<Listener, Error> {
-        let wrong = |reason: String| Error::Definition { name: self.address.clone(), reason };
+        let wrong = |reason: String| Error::definition(&self.address, reason);
         let failed = |source| Error::open(ServerError::Setup { what: "the page", source });
         let sockets = match self.sockets.take() {
             Some(sockets) => sockets,

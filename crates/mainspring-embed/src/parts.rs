@@ -40,8 +40,9 @@ pub(crate) struct Parts {
     pub(crate) thread_max: usize,
     /// How many runs of functions wait here for a thread.
     pub(crate) ahead: usize,
-    /// What hands futures to a runtime, and how many at a time.
-    pub(crate) futures: Option<(Spawner, usize)>,
+    /// What hands futures to a runtime.
+    pub(crate) spawner: Option<Spawner>,
+    pub(crate) future_max: usize,
     pub(crate) log: Option<File>,
     pub(crate) beside: Option<Box<dyn ServedBeside>>,
 }
@@ -90,8 +91,8 @@ impl Parts {
     /// # Errors
     /// When the operating system gives no socket pair.
     pub(crate) fn handlers(&self, client: Client) -> Result<Box<dyn Execution>, Error> {
-        let handlers =
-            Handlers::new(self.registry.clone(), self.thread_max, self.ahead, self.futures.clone(), client);
+        let futures = self.spawner.clone().map(|spawner| (spawner, self.future_max));
+        let handlers = Handlers::new(self.registry.clone(), self.thread_max, self.ahead, futures, client);
         Ok(Box::new(handlers.map_err(setup("a socket pair"))?))
     }
 

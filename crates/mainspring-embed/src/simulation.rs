@@ -23,16 +23,16 @@ use jiff::Timestamp;
 use mainspring_action::body::Body;
 use mainspring_action::needs;
 use mainspring_job::{
-    AttemptEnd, Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner,
-    Planner, Reader, Reply, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
+    AttemptEnd, Command, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner, Reader,
+    Reply, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
 };
 use mainspring_server::server::program_calls::audit;
 
-use crate::catalogue::Catalogue;
 use crate::client::{Client, CommandTarget, PendingReply};
 use crate::error::Error;
 use crate::future::{BoxFuture, GuardedRun};
 use crate::handler_error::{HandlerEnd, HandlerError};
+use crate::parts::Parts;
 use crate::polling::poll_here;
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::Run;
@@ -165,12 +165,8 @@ impl fmt::Debug for Simulation {
 }
 
 impl Simulation {
-    pub(crate) fn start(
-        clock: &ManualClock,
-        registry: Registry,
-        catalogue: Arc<Catalogue>,
-        definitions: Definitions,
-    ) -> Result<Arc<Simulation>, Error> {
+    pub(crate) fn start(clock: &ManualClock, parts: Parts) -> Result<Arc<Simulation>, Error> {
+        let Parts { registry, catalogue, definitions, .. } = parts;
         let mut store = MemoryStore::new();
         let lease = store.acquire(&Owner::new("simulation")).map_err(Error::Store)?;
         let worker = Worker::new(WorkerId(lease.epoch), "simulation", CAPACITY);

@@ -11,8 +11,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_action::body::{Body, HandlerBody};
 use mainspring_job::{
-    Command, Holder, JobName, MAX_BATCH_OPERATIONS, OnceId, Policies, PolicyError, Refusal, Reply, RunState,
-    Submission, Work,
+    Command, Holder, JobName, MAX_BATCH_OPERATIONS, OnceId, Policies, Refusal, Reply, RunState, Submission,
+    Work,
 };
 use mainspring_server::server::unawaited::is_again;
 use serde::Serialize;
@@ -257,9 +257,7 @@ impl<'c, P> Once<'c, P> {
         let mut policies = self.policies.unwrap_or_else(|| usual.policies.clone());
         for (policy, name) in [("after-batch", self.after_batch), ("batch", self.batch)] {
             let Some(name) = name else { continue };
-            let refused =
-                |error: PolicyError| Error::Definition { name: name.clone(), reason: error.to_string() };
-            policies.set(policy, &name).map_err(refused)?;
+            policies.set(policy, &name).map_err(|error| Error::definition(&name, error))?;
         }
         let mut work = Work::new(action).with_policies(policies);
         (work.group, work.priority) = (usual.group.clone(), self.priority.unwrap_or(usual.priority));

@@ -72,8 +72,7 @@ impl<P> Once<'_, P> {
         let submission = self.submission()?;
         check(&submission, key.as_deref())?;
         if is_shared && key.as_ref().is_some_and(|key| key.contains('\0')) {
-            let reason = "a key in PostgreSQL has no character NUL".to_owned();
-            return Err(Error::Definition { name: "key".to_owned(), reason });
+            return Err(Error::definition("key", "a key in PostgreSQL has no character NUL"));
         }
         let mut document = Document { key, folder, ..Document::of(&submission) };
         match delay {

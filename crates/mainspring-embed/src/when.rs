@@ -38,7 +38,7 @@ use crate::trigger::{Cron, Every};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct After {
-    pub(crate) job: String,
+    job: String,
     ending: Ending,
 }
 
@@ -173,14 +173,6 @@ impl When {
     #[must_use]
     pub fn ending(self, at: Timestamp) -> When {
         When { end: Some(at), ..self }
-    }
-
-    /// The jobs whose ends are among the triggers.
-    pub(crate) fn follows(&self) -> impl Iterator<Item = &After> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::After(after) => Some(after),
-            _ => None,
-        })
     }
 
     /// The one zone of all that names times; of a period, which has none, it is that of the others.
