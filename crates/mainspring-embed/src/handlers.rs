@@ -73,7 +73,6 @@ struct UnderWay {
     run: Run,
     is_future: bool,
     phase: Phase,
-    grace: Duration,
     /// When its timeout or its grace is over.
     armed: Option<ArmedWait>,
 }
@@ -175,7 +174,7 @@ impl Handlers {
             if under_way.run.take_back() {
                 return self.teller(number)(Outcome::Killed.into());
             }
-            let grace = under_way.grace;
+            let grace = under_way.run.timeout().kill.grace;
             self.arm(number, Some(grace), now);
         }
     }
@@ -225,7 +224,7 @@ impl Handlers {
                 self.arm(number, Some(DROP_WAIT), now);
             }
             Phase::Notified(cause) | Phase::Dropping(cause) => {
-                let grace = Span(under_way.grace);
+                let grace = Span(under_way.run.timeout().kill.grace);
                 let why = format!("it did not end within {grace} of being told to, and is left to itself");
                 self.leave(number, cause, Outcome::Failed(Failure::Final(why)), now, reports);
             }
@@ -369,19 +368,11 @@ impl Execution for Handlers {
             (Handler::Future(_), None) => return Err(StartFailure::ever("there is no spawner for futures")),
         };
         let attempted = (start.key.clone(), start.attempt);
-        let timeout = start.work.policies.timeout;
         let before = self.number_of.insert(attempted.clone(), number);
         debug_assert!(before.is_none(), "an attempt is started once");
-        let under_way = UnderWay {
-            attempted,
-            run,
-            is_future,
-            phase: Phase::Running,
-            grace: timeout.kill.grace,
-            armed: None,
-        };
+        let under_way = UnderWay { attempted, run, is_future, phase: Phase::Running, armed: None };
         self.under_way.insert(number, under_way);
-        self.arm(number, timeout.after, began);
+        self.arm(number, start.work.policies.timeout.after, began);
         Ok(StartOutcome::As("handler".to_owned()))
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::Notifier;
-use mainspring_job::{Cause, JobName, RunKey, Start};
+use mainspring_job::{Cause, JobName, RunKey, Start, Timeout};
 use mainspring_server::protocol::ProgressWire;
 
 use crate::client::Client;
@@ -38,12 +38,8 @@ pub struct Run {
 }
 
 struct Inner {
-    key: RunKey,
-    attempt: u32,
-    fence: u64,
-    cause: Cause,
-    due: Timestamp,
-    timeout: Option<Duration>,
+    /// What the owner asks for.
+    start: Start,
     /// When it is to begin,
     planned: Timestamp,
     /// and when it has: a function may have waited for a thread. `None` inside: it never will here.
@@ -72,24 +68,9 @@ impl Run {
         client: Client,
         line_sender: Option<LineSender>,
     ) -> Run {
-        let timeout = start.work.policies.timeout.after;
-        let (key, attempt, cause, due) = (start.key.clone(), start.attempt, start.cause, start.due);
-        Run {
-            inner: Arc::new(Inner {
-                key,
-                attempt,
-                fence: start.fence,
-                cause,
-                due,
-                timeout,
-                planned,
-                began: OnceLock::new(),
-                client,
-                line_sender,
-                progress: Mutex::default(),
-                stop: Stop::default(),
-            }),
-        }
+        let (start, began, progress, stop) =
+            (start.clone(), OnceLock::new(), Mutex::default(), Stop::default());
+        Run { inner: Arc::new(Inner { start, planned, began, client, line_sender, progress, stop }) }
     }
 
     /// Its handler begins now: its timeout counts from here. Returns whether it may.
@@ -117,6 +98,10 @@ impl Run {
         self.inner.began.get().copied().flatten()
     }
 
+    pub(crate) fn timeout(&self) -> Timeout {
+        self.inner.start.work.policies.timeout
+    }
+
     /// For how long its handler has run.
     pub(crate) fn elapsed(&self, now: Moment) -> Duration {
         self.began().map_or(Duration::ZERO, |began| now.since(began))
@@ -124,7 +109,7 @@ impl Run {
 
     /// How much of its timeout is left: all of it before the handler begins.
     pub(crate) fn timeout_left(&self, now: Moment) -> Option<Duration> {
-        self.inner.timeout?.checked_sub(self.elapsed(now)).filter(|left| !left.is_zero())
+        self.timeout().after?.checked_sub(self.elapsed(now)).filter(|left| !left.is_zero())
     }
 
     /// The progress that its handler has told since the last call.
@@ -139,27 +124,27 @@ impl Run {
     /// Names the run: the same for all its attempts, also after a crash. As a text it is the idempotency key
     /// for receivers.
     pub fn key(&self) -> &RunKey {
-        &self.inner.key
+        &self.inner.start.key
     }
 
     /// The job, or the name of what was submitted.
     pub fn job(&self) -> &JobName {
-        &self.inner.key.job
+        &self.inner.start.key.job
     }
 
     /// The time that the schedule names, or at which the submission is due. It does not move with retries.
     pub fn nominal(&self) -> Timestamp {
-        self.inner.key.nominal
+        self.inner.start.key.nominal
     }
 
     /// When this attempt was due.
     pub fn due(&self) -> Timestamp {
-        self.inner.due
+        self.inner.start.due
     }
 
     /// Which attempt this is, from 1.
     pub fn attempt(&self) -> u32 {
-        self.inner.attempt
+        self.inner.start.attempt
     }
 
     /// Greater than that of each attempt that was started in an earlier batch, wherever it runs. A receiver
@@ -167,18 +152,18 @@ impl Run {
     ///
     /// Source: the fencing token of Kleppmann, "How to do distributed locking" (2016).
     pub fn fence(&self) -> u64 {
-        self.inner.fence
+        self.inner.start.fence
     }
 
     /// Why there is a run: its schedule, a submission, a person, a misfire that is caught up.
     pub fn cause(&self) -> Cause {
-        self.inner.cause
+        self.inner.start.cause
     }
 
     /// When the timeout of this attempt is over, by the wall clock. `None`: it has no timeout.
     pub fn deadline(&self) -> Option<Timestamp> {
         let began = self.began().map_or(self.inner.planned, |began| began.wall);
-        began.checked_add(self.inner.timeout?).ok()
+        began.checked_add(self.timeout().after?).ok()
     }
 
     /// Whether the run is to stop: its timeout is over, it was cancelled, or the jobs are shut down. A
