@@ -34,6 +34,7 @@ use crate::payload::{Form, Upgrade};
 ///     .group("payments", 2);
 /// # let _ = options;
 /// ```
+#[must_use = "options are given to a job or a handler"]
 pub struct Options {
     pub(crate) name: String,
     pub(crate) policies: Policies,
@@ -82,14 +83,12 @@ impl Options {
     }
 
     /// All policies at once, as a job file may say them: `"retry=3 overlap=queue-one".parse()?`.
-    #[must_use]
     pub fn policies(self, policies: Policies) -> Options {
         Options { policies, ..self }
     }
 
     /// How often a failure is tried again, at most 1,000 times; 0, the usual, is never. A run that has used
     /// its attempts up is a dead letter.
-    #[must_use]
     pub fn retry(mut self, max: u32) -> Options {
         self.policies.retry.max = max;
         self
@@ -97,7 +96,6 @@ impl Options {
 
     /// The wait before the first retry, ten seconds unless told, and at most 31 days; each further one is
     /// twice as long, up to an hour.
-    #[must_use]
     pub fn backoff(mut self, wait: Duration) -> Options {
         self.policies.retry.backoff = wait;
         self
@@ -105,7 +103,6 @@ impl Options {
 
     /// A run that was cut off by the end of the program is tried again as well: at least once, and no longer
     /// at most once.
-    #[must_use]
     pub fn retry_abandoned(mut self) -> Options {
         self.policies.retry.on.abandoned = true;
         self
@@ -113,7 +110,6 @@ impl Options {
 
     /// How long an attempt may take before it is told to stop: at most 36,525 days, and without end, unless
     /// told.
-    #[must_use]
     pub fn timeout(mut self, after: Duration) -> Options {
         self.policies.timeout.after = Some(after);
         self
@@ -121,7 +117,6 @@ impl Options {
 
     /// How long an attempt that was told to stop may take to end, ten seconds unless told, and at most an
     /// hour. Then a future is dropped, and a function is left to itself.
-    #[must_use]
     pub fn stop_grace(mut self, grace: Duration) -> Options {
         self.policies.timeout.kill.grace = grace;
         self
@@ -129,7 +124,6 @@ impl Options {
 
     /// What becomes of occurrences whose time passed while no program ran: the latest is caught up,
     /// unless told. The `cap` of [`CatchUp::All`] is from 1 to 1,000.
-    #[must_use]
     pub fn misfire(mut self, catch_up: CatchUp) -> Options {
         self.policies.misfire.catch_up = catch_up;
         self
@@ -137,7 +131,6 @@ impl Options {
 
     /// How old what is caught up may be, and within how long after the start it begins: a day and two
     /// minutes, unless told; at most 36,525 days and a day.
-    #[must_use]
     pub fn misfire_within(mut self, window: Duration, spread: Duration) -> Options {
         (self.policies.misfire.window, self.policies.misfire.spread) = (window, spread);
         self
@@ -145,7 +138,6 @@ impl Options {
 
     /// What if the job's last run still runs: the next is skipped, unless told. The `cap` of
     /// [`Overlap::QueueAll`] is from 1 to 1,000.
-    #[must_use]
     pub fn overlap(mut self, overlap: Overlap) -> Options {
         self.policies.overlap = overlap;
         self
@@ -154,14 +146,12 @@ impl Options {
     /// How much history of a job is kept: so many runs, none older than so many days. A hundred and ninety,
     /// unless told; from 1 to 1,000,000 runs, and from 1 to 36,525 days. Of submissions the newest 10,000 are
     /// kept, of all handlers together, none older than 90 days.
-    #[must_use]
     pub fn retention(mut self, runs: u32, days: u32) -> Options {
         (self.policies.retention.keep, self.policies.retention.days) = (runs, days);
         self
     }
 
     /// Whether failures wait for a person to look: after their retries, unless told.
-    #[must_use]
     pub fn dead_letters(mut self, rule: DeadLetters) -> Options {
         self.policies.dead_letters = rule;
         self
@@ -169,14 +159,12 @@ impl Options {
 
     /// How much later than its nominal time a run may start, by a hash of its job and of that time: at most a
     /// day.
-    #[must_use]
     pub fn jitter(mut self, longest: Duration) -> Options {
         self.policies.jitter = longest;
         self
     }
 
     /// After so many failed runs in a row the job is paused, until a person resumes it.
-    #[must_use]
     pub fn pause_after(mut self, failures: u32) -> Options {
         self.policies.pause_after = Some(failures.max(1));
         self
@@ -187,7 +175,6 @@ impl Options {
     /// `group("bank", Bounds::rate(10, Duration::from_secs(1)))`. A handler that is alone in its group has a
     /// rate of its own. Where several say bounds of one group, all of them hold. Its
     /// name is at most 128 characters long.
-    #[must_use]
     pub fn group(self, name: impl Into<String>, bounds: impl Into<Bounds>) -> Options {
         Options { group: Some((name.into(), bounds.into())), ..self }
     }
@@ -195,27 +182,23 @@ impl Options {
     /// In which programs it may run where several share a database: `"gpu,region=eu".parse()?` has it run
     /// where both labels are, and of a job with a schedule `all` is a run in each program. At most 16 labels.
     /// See `Builder::label`.
-    #[must_use]
     pub fn on(mut self, workers: WorkerSelector) -> Options {
         self.policies.on = workers;
         self
     }
 
     /// Who starts first when there are more than may run: higher before lower, 0 unless told.
-    #[must_use]
     pub fn priority(self, priority: i8) -> Options {
         Options { priority, ..self }
     }
 
     /// A job with a schedule is done after so many runs.
-    #[must_use]
     pub fn max_runs(self, count: u64) -> Options {
         Options { max_runs: Some(count.max(1)), ..self }
     }
 
     /// A word about a job with a schedule, by which `mainspring list --label` chooses: at most 16 of at most
     /// 64 bytes each.
-    #[must_use]
     pub fn label(mut self, name: impl Into<String>, text: impl Into<String>) -> Options {
         self.labels.insert(name.into(), text.into());
         self
@@ -224,7 +207,6 @@ impl Options {
     /// Which handler of the program is told when something of these kinds happens to a job with a schedule:
     /// it gets a [`Notice`](crate::Notice) as its payload, at least once by its own rules. At most
     /// four handlers.
-    #[must_use]
     pub fn notify(mut self, handler: impl Into<String>, of: impl IntoIterator<Item = NoticeKind>) -> Options {
         self.notify.targets.push((handler.into(), of.into_iter().collect()));
         self
@@ -232,7 +214,6 @@ impl Options {
 
     /// How long no run of a job with a schedule may have succeeded before that is told as
     /// [`NoticeKind::Silent`], once until one succeeds.
-    #[must_use]
     pub fn silent_after(mut self, longest: Duration) -> Options {
         self.notify.silent_after = Some(longest);
         self
@@ -240,13 +221,11 @@ impl Options {
 
     /// The version of the payload's form, 0 unless told. Submissions carry it. A run of a newer version waits
     /// for a program that knows it.
-    #[must_use]
     pub fn version(self, version: u32) -> Options {
         Options { version, ..self }
     }
 
     /// Makes a payload of this version of one that was submitted with an older one.
-    #[must_use]
     pub fn upgrade(
         self,
         upgrade: impl Fn(u32, Value) -> Result<Value, HandlerError> + Send + Sync + 'static,

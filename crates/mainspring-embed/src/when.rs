@@ -91,6 +91,7 @@ enum Rest {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "a timetable is given to a job"]
 pub struct When {
     parts: Vec<Part>,
     rests: Vec<Rest>,
@@ -139,7 +140,6 @@ impl When {
     /// When this is as well. Two at one moment are one. At most 64 triggers are one timetable, which has one
     /// start, one end and the same exclusions for all of them: they are said after the last `or`.
     /// [`start`](crate::Builder::start) refuses what has them on one side alone, or others there.
-    #[must_use]
     pub fn or(mut self, trigger: impl Into<When>) -> When {
         let When { parts, rests, start, end, is_of_one_span } = trigger.into();
         self.parts.extend(parts);
@@ -149,7 +149,6 @@ impl When {
 
     /// Not in a minute that this names: `* 12 * * *` leaves out all from 12:00:00 to 12:59:59. At most 512
     /// exclusions are part of a timetable, of times and dates together.
-    #[must_use]
     pub fn except(mut self, times: Cron) -> When {
         self.rests.push(Rest::Times(times));
         self
@@ -157,20 +156,17 @@ impl When {
 
     /// Not on these days, both included, in the zone of its triggers. Each call is one of at most 512
     /// exclusions.
-    #[must_use]
     pub fn except_dates(mut self, first: Date, last: Date) -> When {
         self.rests.push(Rest::Dates(first, last));
         self
     }
 
     /// Not before this.
-    #[must_use]
     pub fn starting(self, at: Timestamp) -> When {
         When { start: Some(at), ..self }
     }
 
     /// Not at this time or later.
-    #[must_use]
     pub fn ending(self, at: Timestamp) -> When {
         When { end: Some(at), ..self }
     }
