@@ -128,19 +128,11 @@ pub trait HandlerName {
 #[derive(Debug)]
 pub struct AnyPayload;
 
-impl HandlerName for &str {
+impl<S: AsRef<str>> HandlerName for S {
     type Payload = AnyPayload;
 
     fn into_name(self) -> String {
-        self.to_owned()
-    }
-}
-
-impl HandlerName for &String {
-    type Payload = AnyPayload;
-
-    fn into_name(self) -> String {
-        self.to_owned()
+        self.as_ref().to_owned()
     }
 }
 
