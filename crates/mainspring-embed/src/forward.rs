@@ -53,24 +53,18 @@ struct Waiting {
 pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner>) {
     let mut waiting: Vec<Waiting> = Vec::new();
     loop {
-        let next = match waiting.len() {
-            0 => commands.recv().map_err(|_| TryRecvError::Disconnected),
-            1..MAX_BATCH_OPERATIONS => commands.try_recv(),
-            _ => Err(TryRecvError::Empty),
-        };
-        let mut next = match next {
-            Ok(next) => Some(next),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => return,
-        };
-        while let Some(ToOwner::Command(command, answer)) = next {
-            waiting.extend(Waiting::of(&command, answer));
-            next = (waiting.len() < MAX_BATCH_OPERATIONS).then(|| commands.try_recv().ok()).flatten();
+        while waiting.len() < MAX_BATCH_OPERATIONS {
+            let next = match waiting.is_empty() {
+                true => commands.recv().map_err(|_| TryRecvError::Disconnected),
+                false => commands.try_recv(),
+            };
+            match next {
+                Ok(ToOwner::Command(command, answer)) => waiting.extend(Waiting::of(&command, answer)),
+                Err(TryRecvError::Empty) => break,
+                Ok(ToOwner::End) | Err(TryRecvError::Disconnected) => return,
+            }
         }
         debug_assert!(waiting.len() <= MAX_BATCH_OPERATIONS, "the rest waits in the channel");
-        if let Some(ToOwner::End) = next {
-            return;
-        }
         leave(&mut inbox, actor, &mut waiting);
         ask(&mut inbox, actor, &mut waiting);
         if !waiting.is_empty() {
@@ -101,15 +95,8 @@ impl Waiting {
                 return None;
             }
         };
-        Some(Waiting {
-            text,
-            is_repeatable,
-            left,
-            id: None,
-            may_be_asked: false,
-            since: Moment::now(),
-            answer,
-        })
+        let since = Moment::now();
+        Some(Waiting { text, is_repeatable, left, id: None, may_be_asked: false, since, answer })
     }
 
     fn is_unasked(&self) -> bool {
