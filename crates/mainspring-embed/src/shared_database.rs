@@ -269,17 +269,9 @@ impl Tenure {
                 self.standing = None;
                 return self.prepare(lease, asked_at).map(Some);
             }
-            Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
+            Err(error) if standby::passes(&error) => standby::reason(&error),
             // At the start people are told. Later it may pass.
-            Err(error @ StoreError::Io(_)) if !self.has_started => return Err(Error::Store(error)),
-            Err(
-                error @ (StoreError::Busy(_)
-                | StoreError::Unknown
-                | StoreError::Full(_)
-                | StoreError::Io(_)
-                // A later version of this program has made steps: it has the jobs, and this one is replaced.
-                | StoreError::TooNew { .. }),
-            ) => error.to_string(),
+            Err(error @ StoreError::Io(_)) if self.has_started => standby::reason(&error),
             Err(error) => return Err(Error::Store(error)),
         };
         if why != *last_trouble {

@@ -134,8 +134,9 @@ pub fn pause_after(error: &StoreError) -> Duration {
     }
 }
 
-/// Whether what a store says may be over when it is asked again.
-fn passes(error: &StoreError) -> bool {
+/// Whether what a store says may be over when it is asked again. One that is too new has the jobs of later
+/// versions of a program, which this one is replaced by.
+pub fn passes(error: &StoreError) -> bool {
     use StoreError::{Busy, Full, Held, TooNew, Unknown};
     matches!(error, Held { .. } | TooNew { .. } | Busy(_) | Unknown | Full(_))
 }
