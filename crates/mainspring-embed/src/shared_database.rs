@@ -57,7 +57,6 @@ struct Tenure {
     candidate: Candidate,
     folder: Folder,
     parts: Parts,
-    client: Client,
     member: Member,
     /// What carries runs out in this program, until the end.
     worker: Option<RunningWorker>,
@@ -140,14 +139,13 @@ impl SharedDatabase {
             candidate,
             folder,
             parts,
-            client: client.clone(),
             member,
             worker: None,
             standing: None,
             pause: standby::ASK_INTERVAL,
             has_started: false,
         };
-        tenure.worker = Some(tenure.begin_work(labels)?);
+        tenure.worker = Some(tenure.begin_work(labels, client.clone())?);
         let first = tenure.try_to_own(&mut String::new())?;
         if first.is_none() {
             tenure.stand_by();
@@ -180,9 +178,9 @@ fn make_folder(given: Option<PathBuf>) -> Result<Folder, Error> {
 
 impl Tenure {
     /// Starts what carries runs out here, for any planner.
-    fn begin_work(&self, labels: Vec<WorkerLabel>) -> Result<RunningWorker, Error> {
+    fn begin_work(&self, labels: Vec<WorkerLabel>, client: Client) -> Result<RunningWorker, Error> {
         let log = self.parts.log_file().map_err(setup("the log"))?;
-        let handlers = self.parts.handlers(self.client.clone())?;
+        let handlers = self.parts.handlers(client)?;
         let outputs = self.folder.data.output();
         self.candidate.start_worker(labels, outputs, Log::new(log), handlers).map_err(Error::open)
     }
