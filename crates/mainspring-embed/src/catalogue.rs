@@ -6,7 +6,6 @@
 //! Does not hold the handlers: see [`registry`](crate::registry). So a client may know this without them.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use mainspring_action::body::HandlerBody;
@@ -22,7 +21,7 @@ const _: () =
     assert!("handler=".len() + MAX_NAME_CHARS <= MAX_WORKER_LABEL_BYTES, "each handler has a label");
 
 /// What is known of a handler without its function.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) version: u32,
     /// The policies, group and priority of a submission that says nothing of them; its action does nothing.
@@ -36,12 +35,6 @@ type ReadPayload = dyn Fn(&HandlerBody) -> Result<(), HandlerError> + Send + Syn
 /// Reads a payload as the handler will, and drops it.
 #[derive(Clone)]
 pub(crate) struct Reads(Arc<ReadPayload>);
-
-impl fmt::Debug for Reads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Reads")
-    }
-}
 
 impl Reads {
     /// Those of a handler whose payloads have this type.
@@ -65,7 +58,7 @@ impl Reads {
 }
 
 /// All names.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Catalogue {
     entries: HashMap<String, Entry>,
 }

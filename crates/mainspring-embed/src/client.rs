@@ -61,7 +61,7 @@ pub struct Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("catalogue", &self.catalogue).finish_non_exhaustive()
+        f.debug_struct("Client").finish_non_exhaustive()
     }
 }
 

@@ -10,7 +10,6 @@
 //! Does not start a runtime.
 
 use std::any::Any;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,13 +26,7 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Hands a future to the program's runtime.
 #[derive(Clone)]
-pub struct Spawner(Arc<dyn Fn(BoxFuture<()>) + Send + Sync>);
-
-impl fmt::Debug for Spawner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Spawner")
-    }
-}
+pub(crate) struct Spawner(Arc<dyn Fn(BoxFuture<()>) + Send + Sync>);
 
 impl Spawner {
     pub(crate) fn new(spawn: impl Fn(BoxFuture<()>) + Send + Sync + 'static) -> Spawner {

@@ -19,6 +19,7 @@
 //! Does not decide anything about retries, and knows no store.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -78,7 +79,6 @@ struct UnderWay {
 }
 
 /// See the head of this file.
-#[derive(Debug)]
 pub(crate) struct Handlers {
     registry: Registry,
     capacity: usize,
@@ -102,6 +102,12 @@ pub(crate) struct Handlers {
     notifier: Notifier,
     notifications: Notifications,
     progress: ProgressLooks,
+}
+
+impl fmt::Debug for Handlers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handlers").field("under_way", &self.under_way).finish_non_exhaustive()
+    }
 }
 
 impl Handlers {

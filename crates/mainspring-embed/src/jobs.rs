@@ -9,6 +9,7 @@
 //!
 //! Does not handle signals: the program calls [`shutdown`](Jobs::shutdown) when it likes.
 
+use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -30,10 +31,16 @@ use crate::started_loop::{RunningLoop, StartedLoop};
 
 /// Jobs that run. They end when the last clone is dropped, or by [`shutdown`](Self::shutdown). All that a
 /// [`Client`] can do, it does.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Jobs {
     client: Client,
     running: Arc<Running>,
+}
+
+impl fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Jobs").finish_non_exhaustive()
+    }
 }
 
 impl Deref for Jobs {
@@ -54,7 +61,6 @@ pub(crate) enum JobStorage {
     Simulated(ManualClock),
 }
 
-#[derive(Debug)]
 enum Running {
     Loop(Box<Loop>),
     Simulated(Arc<Simulation>),
@@ -65,12 +71,6 @@ struct Loop {
     reader: Mutex<Option<Box<dyn Reader + Send>>>,
     /// Until its end is asked for.
     running: Mutex<Option<RunningLoop>>,
-}
-
-impl std::fmt::Debug for Loop {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Loop")
-    }
 }
 
 /// What waits and could not be read: see [`Jobs::check_payloads`].

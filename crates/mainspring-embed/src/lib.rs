@@ -117,7 +117,7 @@ pub use bounds::Bounds;
 pub use builder::Builder;
 pub use client::Client;
 pub use error::{Error, OpenError};
-pub use future::{BoxFuture, Spawner};
+pub use future::BoxFuture;
 pub use handler::{Accepts, AnyPayload, DefinedBy, Handler, HandlerName, HandlerOptions};
 pub use handler_error::HandlerError;
 pub use jobs::{Jobs, UnreadablePayload};

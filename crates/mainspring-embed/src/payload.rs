@@ -12,8 +12,6 @@
 //!
 //! Does not keep payloads: the store does.
 
-use std::fmt;
-
 use mainspring_action::body::HandlerBody;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -27,12 +25,6 @@ pub(crate) type Upgrade = Box<dyn Fn(u32, Value) -> Result<Value, HandlerError> 
 pub(crate) struct Form {
     pub(crate) version: u32,
     pub(crate) upgrade: Option<Upgrade>,
-}
-
-impl fmt::Debug for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Form").field("version", &self.version).finish_non_exhaustive()
-    }
 }
 
 impl Form {

@@ -69,12 +69,6 @@ pub(crate) struct Pool {
     shared: Arc<Shared>,
 }
 
-impl std::fmt::Debug for Pool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool").field("thread_count", &self.shared.lock().thread_count).finish_non_exhaustive()
-    }
-}
-
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nothing panics while it holds this lock")

@@ -158,12 +158,6 @@ pub(crate) struct Simulation {
     registry: Registry,
 }
 
-impl fmt::Debug for Simulation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Simulation")
-    }
-}
-
 impl Simulation {
     pub(crate) fn start(clock: &ManualClock, parts: Parts) -> Result<Arc<Simulation>, Error> {
         let Parts { registry, catalogue, definitions, .. } = parts;
