@@ -25,7 +25,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::options::UnknownName;
+use crate::options::{UnknownName, choice_of};
 
 /// What becomes of a time that a change of the clock leaves out.
 ///
@@ -172,8 +172,7 @@ impl FromStr for Gap {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Gap, UnknownName> {
-        let known = [Gap::Run, Gap::Skip, Gap::Shift].into_iter().find(|gap| gap.to_string() == name);
-        known.ok_or_else(|| UnknownName::new(name, "run, skip or shift"))
+        choice_of(&[Gap::Run, Gap::Skip, Gap::Shift], name, "run, skip or shift")
     }
 }
 
@@ -181,10 +180,7 @@ impl FromStr for Overlap {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Overlap, UnknownName> {
-        let known = [Overlap::First, Overlap::Last, Overlap::Both]
-            .into_iter()
-            .find(|overlap| overlap.to_string() == name);
-        known.ok_or_else(|| UnknownName::new(name, "first, last or both"))
+        choice_of(&[Overlap::First, Overlap::Last, Overlap::Both], name, "first, last or both")
     }
 }
 

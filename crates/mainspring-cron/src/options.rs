@@ -96,6 +96,7 @@ pub enum BareStep {
 /// assert!(Expression::parse_with("0 H 10 ? * 6L", &options).is_ok());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[must_use = "options are given to what reads a text"]
 #[non_exhaustive]
 pub struct ParseOptions<'a> {
     /// Numbering of weekdays and rules of `?`.
@@ -121,28 +122,24 @@ impl<'a> ParseOptions<'a> {
     }
 
     /// Sets the numbering of weekdays and the rules of `?`.
-    #[must_use]
     pub const fn with_dialect(mut self, dialect: Dialect) -> ParseOptions<'a> {
         self.dialect = dialect;
         self
     }
 
     /// Sets what two restricted day fields mean.
-    #[must_use]
     pub const fn with_day_rule(mut self, day_rule: DayRule) -> ParseOptions<'a> {
         self.day_rule = day_rule;
         self
     }
 
     /// Sets whether `5/15` is read.
-    #[must_use]
     pub const fn with_bare_step(mut self, bare_step: BareStep) -> ParseOptions<'a> {
         self.bare_step = bare_step;
         self
     }
 
     /// Sets the name from which the values of `H` and `6~15` are computed.
-    #[must_use]
     pub const fn with_job_name(mut self, job_name: &'a str) -> ParseOptions<'a> {
         self.job_name = Some(job_name);
         self
@@ -168,6 +165,16 @@ impl UnknownName {
     pub(crate) fn new(name: &str, expected: &'static str) -> UnknownName {
         UnknownName { name: name.to_owned(), expected }
     }
+}
+
+/// The choice that shows a name. `expected` says which names there are.
+pub(crate) fn choice_of<T: Copy + fmt::Display>(
+    choices: &[T],
+    name: &str,
+    expected: &'static str,
+) -> Result<T, UnknownName> {
+    let known = choices.iter().find(|choice| choice.to_string() == name);
+    known.copied().ok_or_else(|| UnknownName::new(name, expected))
 }
 
 impl fmt::Display for UnknownName {
@@ -210,11 +217,7 @@ impl FromStr for Dialect {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Dialect, UnknownName> {
-        match name {
-            "unix" => Ok(Dialect::Unix),
-            "quartz" => Ok(Dialect::Quartz),
-            _ => Err(UnknownName::new(name, "unix or quartz")),
-        }
+        choice_of(&[Dialect::Unix, Dialect::Quartz], name, "unix or quartz")
     }
 }
 
@@ -222,12 +225,7 @@ impl FromStr for DayRule {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<DayRule, UnknownName> {
-        match name {
-            "star" => Ok(DayRule::Star),
-            "or" => Ok(DayRule::Or),
-            "and" => Ok(DayRule::And),
-            _ => Err(UnknownName::new(name, "star, or, and")),
-        }
+        choice_of(&[DayRule::Star, DayRule::Or, DayRule::And], name, "star, or, and")
     }
 }
 
@@ -235,11 +233,7 @@ impl FromStr for BareStep {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<BareStep, UnknownName> {
-        match name {
-            "warn" => Ok(BareStep::Warn),
-            "reject" => Ok(BareStep::Reject),
-            _ => Err(UnknownName::new(name, "warn or reject")),
-        }
+        choice_of(&[BareStep::Warn, BareStep::Reject], name, "warn or reject")
     }
 }
 

@@ -17,7 +17,7 @@ use std::str::FromStr;
 
 use crate::civil::Calendar;
 use crate::expression::Expression;
-use crate::options::{Dialect, UnknownName};
+use crate::options::{Dialect, UnknownName, choice_of};
 
 use cron::Stars;
 
@@ -153,11 +153,10 @@ impl FromStr for Language {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Language, UnknownName> {
+        let languages = [Language::Cron, Language::Quartz, Language::OnCalendar];
         match name {
-            "unix" | "cron" => Ok(Language::Cron),
-            "quartz" => Ok(Language::Quartz),
-            "oncalendar" => Ok(Language::OnCalendar),
-            _ => Err(UnknownName::new(name, "unix, quartz or oncalendar")),
+            "cron" => Ok(Language::Cron),
+            _ => choice_of(&languages, name, "unix, quartz or oncalendar"),
         }
     }
 }
