@@ -48,7 +48,7 @@ pub struct Pattern {
     text: String,
     fields: Vec<Field>,
     calendar: Calendar,
-    hour_rule: HourRule,
+    is_wildcard: bool,
     dialect: Dialect,
     day_rule: DayRule,
     warnings: Vec<Warning>,
@@ -74,15 +74,6 @@ pub struct Field {
     pub span: Range<usize>,
     /// The characters of the field. For a nickname: those of the field that the nickname stands for.
     pub text: String,
-}
-
-/// How Debian's cron treats a change of the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HourRule {
-    /// The minute or the hour begins with `*`: the job follows the wall clock.
-    Wildcard,
-    /// It runs at given times, and once for each of them.
-    Fixed,
 }
 
 impl Pattern {
@@ -160,17 +151,10 @@ impl Pattern {
                 .warnings
                 .push(Warning { span, text: "no such day ever comes: it will never run".to_owned() });
         }
-        let hour_rule = hour_rule(&fields);
+        let is_wildcard = is_wildcard(&fields);
         let (dialect, day_rule) = (options.dialect, options.day_rule);
-        Ok(Pattern {
-            text: text.to_owned(),
-            fields,
-            calendar,
-            hour_rule,
-            dialect,
-            day_rule,
-            warnings: reader.warnings,
-        })
+        let (text, warnings) = (text.to_owned(), reader.warnings);
+        Ok(Pattern { text, fields, calendar, is_wildcard, dialect, day_rule, warnings })
     }
 
     /// Reads the fields that a nickname stands for. The pattern keeps the nickname as its text.
@@ -238,15 +222,11 @@ impl Pattern {
     /// Whether the text of the minute or of the hour begins with `*`. Such a job follows the wall clock at
     /// changes of the clock; any other is a fixed-time job, under a [`DstPolicy`](crate::DstPolicy).
     pub fn is_wildcard(&self) -> bool {
-        self.hour_rule == HourRule::Wildcard
+        self.is_wildcard
     }
 
     pub(crate) fn calendar(&self) -> &Calendar {
         &self.calendar
-    }
-
-    pub(crate) fn hour_rule(&self) -> HourRule {
-        self.hour_rule
     }
 }
 
@@ -363,10 +343,10 @@ fn first_unit(text: Word<'_>, words: &[Word<'_>], dialect: Dialect) -> Result<us
     }
 }
 
-fn hour_rule(fields: &[Field]) -> HourRule {
-    let follows_the_clock = fields
+/// Whether Debian's cron has it follow the wall clock when that changes.
+fn is_wildcard(fields: &[Field]) -> bool {
+    fields
         .iter()
         .filter(|field| matches!(field.unit, Unit::Minute | Unit::Hour))
-        .any(|field| field.text.starts_with('*'));
-    if follows_the_clock { HourRule::Wildcard } else { HourRule::Fixed }
+        .any(|field| field.text.starts_with('*'))
 }

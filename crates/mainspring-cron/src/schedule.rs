@@ -10,7 +10,6 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::dst::DstPolicy;
 use crate::expression::Expression;
-use crate::pattern::HourRule;
 use crate::zone::ZonedCalendar;
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
@@ -176,10 +175,7 @@ impl Schedule {
     pub(crate) fn zoned_calendar(&self) -> Option<ZonedCalendar<'_>> {
         match &self.expression {
             Expression::Calendar(pattern) => {
-                let policy = match pattern.hour_rule() {
-                    HourRule::Wildcard => DstPolicy::LITERAL,
-                    HourRule::Fixed => self.dst,
-                };
+                let policy = if pattern.is_wildcard() { DstPolicy::LITERAL } else { self.dst };
                 Some(ZonedCalendar { calendar: pattern.calendar(), zone: &self.zone, policy })
             }
             Expression::OnCalendar(calendar) => {
