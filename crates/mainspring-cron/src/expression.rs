@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use crate::dst::DstPolicy;
 use crate::error::{ParseError, Warning};
 use crate::every::Every;
-use crate::nickname::{self, Nickname};
 use crate::oncalendar::OnCalendar;
 use crate::options::{Dialect, ParseOptions};
 use crate::pattern::Pattern;
@@ -92,19 +91,10 @@ impl Expression {
     /// ```
     pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Expression, ParseError> {
         let trimmed = Word::whole(text).trim();
-        if trimmed.text.starts_with('@') {
-            return Ok(match nickname::parse(trimmed)? {
-                Nickname::Pattern(pattern) => Expression::Calendar(pattern),
-                Nickname::Reboot => Expression::Reboot,
-                Nickname::Every(every) => Expression::Every(every),
-                Nickname::At(moment) => Expression::At(moment),
-            });
+        match Expression::of_nickname(trimmed)? {
+            Some(expression) => Ok(expression),
+            None => Pattern::parse_with(text, options).map(Expression::Calendar),
         }
-        if let Some(nickname) = nickname::without_at(trimmed.text) {
-            let message = format!("expected fields or a nickname, found `{}`", trimmed.text);
-            return Err(ParseError::new(trimmed.span(), message).with_hint(nickname));
-        }
-        Pattern::parse_with(text, options).map(Expression::Calendar)
     }
 
     /// Reads an expression in systemd's language. A zone in it is looked up in the time zone database.

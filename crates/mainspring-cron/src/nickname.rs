@@ -18,6 +18,7 @@ use jiff::Timestamp;
 
 use crate::error::ParseError;
 use crate::every::Every;
+use crate::expression::Expression;
 use crate::item::distance;
 use crate::pattern::Pattern;
 use crate::time_text::TimeText;
@@ -34,35 +35,40 @@ const PATTERNS: [(&str, &str); 7] = [
 ];
 const OTHERS: [&str; 3] = ["@reboot", "@every", "@at"];
 
-/// What a word with an `@` stands for.
-pub(crate) enum Nickname {
-    /// A pattern of fields.
-    Pattern(Pattern),
-    /// A start of the machine.
-    Reboot,
-    /// A fixed period.
-    Every(Every),
-    /// One moment.
-    At(Timestamp),
+impl Expression {
+    /// Reads a text without white space around it, if it begins with `@`. `None`: it may be fields.
+    pub(crate) fn of_nickname(text: Word<'_>) -> Result<Option<Expression>, ParseError> {
+        if text.text.starts_with('@') {
+            return read(text).map(Some);
+        }
+        let meant = names().find(|name| name[1..].eq_ignore_ascii_case(text.text));
+        meant.map_or(Ok(None), |name| {
+            let message = format!("expected fields or a nickname, found `{}`", text.text);
+            Err(ParseError::new(text.span(), message).with_hint(name))
+        })
+    }
 }
 
-/// Reads a text that begins with `@`, without white space around it.
-pub(crate) fn parse(text: Word<'_>) -> Result<Nickname, ParseError> {
+fn names() -> impl Iterator<Item = &'static str> {
+    PATTERNS.iter().map(|(name, _)| *name).chain(OTHERS)
+}
+
+fn read(text: Word<'_>) -> Result<Expression, ParseError> {
     let name = text.fields().next().unwrap_or(text);
     let argument = Word { text: &text.text[name.text.len()..], start: name.end() };
     if let Some((_, fields)) = PATTERNS.iter().find(|(known, _)| name.is(known)) {
         no_argument(name, argument)?;
-        return Ok(Nickname::Pattern(Pattern::of_nickname(name, fields)));
+        return Ok(Expression::Calendar(Pattern::of_nickname(name, fields)));
     }
     if name.is("@reboot") {
         no_argument(name, argument)?;
-        return Ok(Nickname::Reboot);
+        return Ok(Expression::Reboot);
     }
     if name.is("@every") {
-        return Every::read(argument.trim()).map(Nickname::Every);
+        return Every::read(argument.trim()).map(Expression::Every);
     }
     if name.is("@at") {
-        return at(argument.trim()).map(Nickname::At);
+        return at(argument.trim()).map(Expression::At);
     }
     let message = format!(
         "`{}` is not a nickname: expected @yearly, @monthly, @weekly, @daily, @hourly, @reboot, \
@@ -76,20 +82,10 @@ pub(crate) fn parse(text: Word<'_>) -> Result<Nickname, ParseError> {
     })
 }
 
-/// The nickname that a word without its `@` was meant to be.
-pub(crate) fn without_at(word: &str) -> Option<&'static str> {
-    let names = PATTERNS.iter().map(|(name, _)| *name).chain(OTHERS);
-    names.into_iter().find(|name| name[1..].eq_ignore_ascii_case(word))
-}
-
 fn nearest(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
-    let names = PATTERNS.iter().map(|(known, _)| *known).chain(OTHERS);
-    names
-        .map(|known| (distance(&lower, known), known))
-        .min()
-        .filter(|(edits, _)| *edits <= 2)
-        .map(|(_, known)| known)
+    let (edits, known) = names().map(|known| (distance(&lower, known), known)).min()?;
+    (edits <= 2).then_some(known)
 }
 
 fn no_argument(name: Word<'_>, argument: Word<'_>) -> Result<(), ParseError> {
