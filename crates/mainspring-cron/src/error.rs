@@ -47,6 +47,11 @@ impl ParseError {
         self
     }
 
+    /// The same error with the name that was probably meant, if there is one.
+    pub(crate) fn with_nearest(self, name: Option<&str>) -> ParseError {
+        ParseError { hint: name.map(str::to_owned), ..self }
+    }
+
     /// The bytes of the text given to `parse` that are wrong. The range is empty where something is missing;
     /// it then lies where that was expected. It is always inside the text and on character boundaries.
     pub fn span(&self) -> Range<usize> {

@@ -23,6 +23,8 @@ const SHORTEST_NS: i128 = 1_000_000;
 /// About a century. A longer period is a mistake of the unit.
 const LONGEST_NS: i128 = 36_525 * 86_400 * SECOND_NS;
 
+const EXPECTED: &str = "a period such as 90s, 1h30m or 500ms";
+
 /// The units of a period. A name stands before each name that is a prefix of it.
 const UNITS: [(&str, i128); 9] = [
     ("ms", 1_000_000),
@@ -167,42 +169,26 @@ impl Every {
 
     /// Reads `90s`, `1h30m`, `1.5h` or `500ms`.
     pub(crate) fn read(word: Word<'_>) -> Result<Every, ParseError> {
-        let expected = "expected a period such as 90s, 1h30m or 500ms";
         if word.is_empty() {
-            return Err(ParseError::new(word.span(), expected).with_hint("@every 1h"));
+            return Err(word.error(format!("expected {EXPECTED}")).with_hint("@every 1h"));
         }
-        let (sign, digits) = match word.text.strip_prefix('-') {
-            Some(digits) => (-1, digits),
-            None => (1, word.text),
-        };
-        let mut rest = digits;
+        let positive = word.after_prefix('-');
+        let sign = if positive.is_some() { -1 } else { 1 };
+        let mut rest = positive.unwrap_or(word);
         let mut total_ns = 0_i128;
         while !rest.is_empty() {
-            let start = word.end() - rest.len();
-            match read_part(rest) {
-                Ok((part_ns, after)) => (total_ns, rest) = (total_ns.saturating_add(part_ns), after),
-                Err(PartError::Number) => {
-                    return Err(ParseError::new(start..word.end(), format!("{expected}, found `{rest}`")));
-                }
-                Err(PartError::Unit(number)) => {
-                    let span = start..start + number.len();
-                    let message = format!(
-                        "the number {number} has no unit: expected w, d, h, m, s, ms, us or ns after it"
-                    );
-                    return Err(ParseError::new(span, message).with_hint(format!("{number}s")));
-                }
-            }
+            let (part_ns, after) = read_part(rest)?;
+            (total_ns, rest) = (total_ns.saturating_add(part_ns), after);
         }
         let total_ns = sign * total_ns;
         if total_ns <= 0 {
-            return Err(ParseError::new(word.span(), "a period must be longer than nothing").with_hint("1s"));
+            return Err(word.error("a period must be longer than nothing").with_hint("1s"));
         }
         if total_ns < SHORTEST_NS {
-            return Err(ParseError::new(word.span(), "a period must be at least 1ms").with_hint("1ms"));
+            return Err(word.error("a period must be at least 1ms").with_hint("1ms"));
         }
         if LONGEST_NS < total_ns {
-            return Err(ParseError::new(word.span(), "a period must be at most 36525d, about 100 years")
-                .with_hint("36525d"));
+            return Err(word.error("a period must be at most 36525d, about 100 years").with_hint("36525d"));
         }
         Ok(Every { text: word.text.to_owned(), period_ns: total_ns, phase_ns: 0 })
     }
@@ -214,31 +200,29 @@ impl fmt::Display for Every {
     }
 }
 
-/// Why the next part of a period cannot be read.
-enum PartError<'t> {
-    Number,
-    Unit(&'t str),
-}
-
 /// One number with its unit, and the text after it. A number that is too large saturates; it is out of range
 /// then.
-fn read_part(text: &str) -> Result<(i128, &str), PartError<'_>> {
-    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, rest) = text.split_at(number_len);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+fn read_part(word: Word<'_>) -> Result<(i128, Word<'_>), ParseError> {
+    let is_of_unit = |c: char| !c.is_ascii_digit() && c != '.';
+    let (number, rest) = word.split_at(word.text.find(is_of_unit).unwrap_or(word.text.len()));
+    let (whole, fraction) = number.text.split_once('.').unwrap_or((number.text, ""));
     let has_digits = !whole.is_empty() || !fraction.is_empty();
     if !has_digits || fraction.contains('.') {
-        return Err(PartError::Number);
+        return Err(word.expected(EXPECTED));
     }
-    let Some((name, unit_ns)) = UNITS.iter().find(|(name, _)| rest.starts_with(name)) else {
-        return Err(PartError::Unit(number));
+    let Some((name, unit_ns)) = UNITS.iter().find(|(name, _)| rest.text.starts_with(name)) else {
+        let number_text = number.text;
+        let message =
+            format!("the number {number_text} has no unit: expected w, d, h, m, s, ms, us or ns after it");
+        return Err(number.error(message).with_hint(format!("{number_text}s")));
     };
     let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().unwrap_or(i128::MAX) };
     // Eighteen digits of a week's fraction are far below a nanosecond, and fit.
     let fraction = &fraction[..fraction.len().min(18)];
     let scale = 10_i128.pow(u32::try_from(fraction.len()).expect("at most 18 digits"));
     let part: i128 = if fraction.is_empty() { 0 } else { fraction.parse().expect("at most 18 digits") };
-    Ok((whole.saturating_mul(*unit_ns).saturating_add(part * unit_ns / scale), &rest[name.len()..]))
+    let part_ns = whole.saturating_mul(*unit_ns).saturating_add(part * unit_ns / scale);
+    Ok((part_ns, rest.split_at(name.len()).1))
 }
 
 /// The largest units first, as in `1h30m`.

@@ -79,11 +79,9 @@ impl Reader<'_> {
                 self.steps(unit, first, (*star.end()).max(first), step)
             }
             (Body::Random(..), Some(_)) => {
-                return Err(ParseError::new(
-                    item.span(),
-                    "a random value takes no step: expected `first~last` alone",
-                )
-                .with_hint(body.text));
+                return Err(item
+                    .error("a random value takes no step: expected `first~last` alone")
+                    .with_hint(body.text));
             }
             (Body::Spread(..) | Body::Random(..), None) => {
                 let value = first + self.spread(item, unit, position, last - first + 1);
@@ -111,27 +109,21 @@ impl Reader<'_> {
             let nearest = if wraps { *range.start() } else { number.clamp(*range.start(), *range.end()) };
             let message =
                 format!("{} is outside of the {unit} field: expected {}", word.text, unit.expected(dialect));
-            return Err(ParseError::new(word.span(), message).with_hint(nearest.to_string()));
+            return Err(word.error(message).with_hint(nearest.to_string()));
         }
         if let Some(number) = unit.named(word.text, dialect) {
             return Ok(number);
         }
-        let expected = format!("expected {} {unit} ({})", unit.article(), unit.expected(dialect));
-        if word.is_empty() {
-            return Err(ParseError::new(word.span(), format!("{expected}, found nothing")));
-        }
-        let error = ParseError::new(word.span(), format!("{expected}, found `{}`", word.text));
-        Err(match nearest_name(word.text, unit.names()) {
-            Some(name) => error.with_hint(name),
-            None => error,
-        })
+        let error = word.expected(format!("{} {unit} ({})", unit.article(), unit.expected(dialect)));
+        Err(error.with_nearest(nearest_name(word.text, unit.names())))
     }
 
     /// Quartz reads `/15` as `*/15`.
     fn absent_body(&self, item: Word<'_>) -> Result<Body, ParseError> {
         match self.options.dialect {
             Dialect::Quartz => Ok(Body::Star),
-            Dialect::Unix => Err(ParseError::new(item.span(), "expected `*` or a range before the slash")
+            Dialect::Unix => Err(item
+                .error("expected `*` or a range before the slash")
                 .with_hint(format!("*{}", item.text))),
         }
     }
@@ -142,11 +134,9 @@ impl Reader<'_> {
             return Ok(Body::Star);
         }
         if body.text == "?" {
-            return Err(ParseError::new(
-                body.span(),
-                format!("`?` cannot be used in this place of the {unit} field"),
-            )
-            .with_hint("*"));
+            return Err(body
+                .error(format!("`?` cannot be used in this place of the {unit} field"))
+                .with_hint("*"));
         }
         if let Some(rest) = body.after_prefix('H') {
             return self.spread_range(rest, unit);
@@ -178,11 +168,9 @@ impl Reader<'_> {
         }
         let inner = rest.after_prefix('(').and_then(|rest| rest.before_suffix(')'));
         let Some((first, last)) = inner.and_then(|inner| inner.split_once("-")) else {
-            return Err(ParseError::new(
-                rest.span(),
-                "expected a range in parentheses after `H`, as in `H(0-29)`",
-            )
-            .with_hint(format!("({}-{})", star.start(), star.end())));
+            return Err(rest
+                .error("expected a range in parentheses after `H`, as in `H(0-29)`")
+                .with_hint(format!("({}-{})", star.start(), star.end())));
         };
         let body = Word { text: &rest.text[1..rest.text.len() - 1], start: rest.start + 1 };
         let (first, last) = (self.value(first, unit)?, self.range_end(last, unit)?);
@@ -221,7 +209,7 @@ impl Reader<'_> {
             if *star.end() < first { rest } else { format!("{},{rest}", stretch(first, *star.end())) }
         };
         let message = format!("the range `{}` runs backwards: expected the smaller value first", body.text);
-        Err(ParseError::new(body.span(), message).with_hint(hint))
+        Err(body.error(message).with_hint(hint))
     }
 
     fn step(&self, body: Word<'_>, step: Word<'_>, unit: Unit) -> Result<u16, ParseError> {
@@ -232,16 +220,9 @@ impl Reader<'_> {
             );
         }
         match step.text.parse::<u16>() {
-            Ok(0) => {
-                Err(ParseError::new(step.span(), "a step of 0 never moves on: expected a number from 1")
-                    .with_hint("1"))
-            }
+            Ok(0) => Err(step.error("a step of 0 never moves on: expected a number from 1").with_hint("1")),
             Ok(number) if !step.text.starts_with('+') => Ok(number),
-            _ => Err(ParseError::new(
-                step.span(),
-                format!("expected a step in {unit}s, a number from 1, found `{}`", step.text),
-            )
-            .with_hint("1")),
+            _ => Err(step.expected(format!("a step in {unit}s, a number from 1")).with_hint("1")),
         }
     }
 
@@ -258,9 +239,7 @@ impl Reader<'_> {
         let last = *unit.star(self.options.dialect).end();
         let plain = format!("{first}-{}/{step}", last.max(first));
         match self.options.bare_step {
-            BareStep::Reject => {
-                Err(ParseError::new(item.span(), "a step needs a range before the slash").with_hint(plain))
-            }
+            BareStep::Reject => Err(item.error("a step needs a range before the slash").with_hint(plain)),
             BareStep::Warn => {
                 let text = format!("a step after a single value is not portable: read as `{plain}`");
                 self.warnings.push(Warning { span: item.span(), text });

@@ -35,15 +35,10 @@ impl Reader<'_> {
             if let Some(rest) = item.after_prefix('L') {
                 self.before_last(item, rest, days)?;
             } else if let Some(day) = item.before_suffix('W') {
-                let day = self.value(day, Unit::DayOfMonth).map_err(|error| {
-                    let is_range = day.text.contains(['-', '*', '/']);
-                    if is_range {
-                        ParseError::new(item.span(), "expected one day before `W`, as in `15W`")
-                            .with_hint("15W")
-                    } else {
-                        error
-                    }
-                })?;
+                if day.text.contains(['-', '*', '/']) {
+                    return Err(item.error("expected one day before `W`, as in `15W`").with_hint("15W"));
+                }
+                let day = self.value(day, Unit::DayOfMonth)?;
                 days.workdays |= 1 << day;
             } else {
                 let values = self.item(item, Unit::DayOfMonth, position)?;
@@ -90,19 +85,14 @@ impl Reader<'_> {
             return Ok(());
         }
         let Some(number) = offset.after_prefix('-') else {
-            return Err(ParseError::new(
-                item.span(),
-                format!("expected `L`, `L-3`, `LW` or `L-3W`, found `{}`", item.text),
-            )
-            .with_hint("L"));
+            return Err(item.expected("`L`, `L-3`, `LW` or `L-3W`").with_hint("L"));
         };
         match number.text.parse::<u8>() {
             Ok(back) if back <= LONGEST_OFFSET && !number.text.starts_with('+') => {
                 *set |= 1 << back;
                 Ok(())
             }
-            _ => Err(ParseError::new(number.span(), "expected how many days before the last: 0 to 30")
-                .with_hint("1")),
+            _ => Err(number.error("expected how many days before the last: 0 to 30").with_hint("1")),
         }
     }
 
@@ -116,7 +106,7 @@ impl Reader<'_> {
             Dialect::Unix => {
                 let message =
                     "expected a day of the week before `L`, as in `5L` for the last Friday of the month";
-                Err(ParseError::new(item.span(), message).with_hint("5L"))
+                Err(item.error(message).with_hint("5L"))
             }
         }
     }
@@ -140,9 +130,7 @@ fn nth(number: Word<'_>) -> Result<u8, ParseError> {
         [digit @ b'1'..=b'5'] => Ok(digit - b'0'),
         _ => {
             let hint = if number.text == "0" { "1" } else { "L" };
-            let message =
-                format!("expected the number of the week in its month, 1 to 5 or L, found `{}`", number.text);
-            Err(ParseError::new(number.span(), message).with_hint(hint))
+            Err(number.expected("the number of the week in its month, 1 to 5 or L").with_hint(hint))
         }
     }
 }

@@ -42,10 +42,7 @@ impl Expression {
             return read(text).map(Some);
         }
         let meant = names().find(|name| name[1..].eq_ignore_ascii_case(text.text));
-        meant.map_or(Ok(None), |name| {
-            let message = format!("expected fields or a nickname, found `{}`", text.text);
-            Err(ParseError::new(text.span(), message).with_hint(name))
-        })
+        meant.map_or(Ok(None), |name| Err(text.expected("fields or a nickname").with_hint(name)))
     }
 }
 
@@ -75,11 +72,7 @@ fn read(text: Word<'_>) -> Result<Expression, ParseError> {
          @every or @at",
         name.text
     );
-    let error = ParseError::new(name.span(), message);
-    Err(match nearest(name.text) {
-        Some(known) => error.with_hint(known),
-        None => error,
-    })
+    Err(name.error(message).with_nearest(nearest(name.text)))
 }
 
 fn nearest(name: &str) -> Option<&'static str> {
@@ -93,13 +86,13 @@ fn no_argument(name: Word<'_>, argument: Word<'_>) -> Result<(), ParseError> {
         return Ok(());
     }
     let message = format!("`{}` takes nothing after it", name.text);
-    Err(ParseError::new(argument.span(), message))
+    Err(argument.error(message))
 }
 
 fn at(argument: Word<'_>) -> Result<Timestamp, ParseError> {
     if argument.is_empty() {
         let expected = "expected a time with an offset, such as 2030-01-31T08:00:00Z";
-        return Err(ParseError::new(argument.span(), expected).with_hint("@at 2030-01-31T08:00:00Z"));
+        return Err(argument.error(expected).with_hint("@at 2030-01-31T08:00:00Z"));
     }
     TimeText::read_instant(argument)
 }

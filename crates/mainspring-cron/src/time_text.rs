@@ -78,16 +78,13 @@ impl TimeText {
     }
 
     pub(crate) fn read_instant(word: Word<'_>) -> Result<Timestamp, ParseError> {
-        let expected = "expected a time with an offset, such as 2030-01-31T08:00:00Z";
+        let error = || word.expected("a time with an offset, such as 2030-01-31T08:00:00Z");
         match TimeText::read(word) {
             Ok(TimeText::At(instant)) => Ok(instant),
             // The time alone is fine: it is the offset that is missing.
-            Ok(TimeText::Civil(time)) => {
-                let message = format!("{expected}, found `{}`", word.text);
-                Err(ParseError::new(word.span(), message).with_hint(format!("{time}Z")))
-            }
-            Err(error) if word.text.contains('[') => Err(error),
-            Err(_) => Err(ParseError::new(word.span(), format!("{expected}, found `{}`", word.text))),
+            Ok(TimeText::Civil(time)) => Err(error().with_hint(format!("{time}Z"))),
+            Err(of_zone) if word.text.contains('[') => Err(of_zone),
+            Err(_) => Err(error()),
         }
     }
 
@@ -111,7 +108,7 @@ fn check_offset(word: Word<'_>, offset: Option<Offset>) -> Result<(), ParseError
     match offset {
         Some(offset) if DAY_SECONDS <= offset.seconds().unsigned_abs() => {
             let message = format!("an offset lies between -23:59 and +23:59, found `{}`", word.text);
-            Err(ParseError::new(word.span(), message))
+            Err(word.error(message))
         }
         _ => Ok(()),
     }
@@ -120,7 +117,7 @@ fn check_offset(word: Word<'_>, offset: Option<Offset>) -> Result<(), ParseError
 fn zoned(word: Word<'_>, time: Word<'_>, rest: Word<'_>) -> Result<Zoned, ParseError> {
     let Some(name) = rest.before_suffix(']').filter(|name| !name.text.contains([']', '[', '='])) else {
         let message = "expected one time zone in brackets at the end of the time, and nothing else there";
-        return Err(ParseError::new(rest.span(), message));
+        return Err(rest.error(message));
     };
     // An exclamation mark says that the zone may not be skipped, which it never is.
     let name = name.after_prefix('!').unwrap_or(name);
@@ -128,15 +125,13 @@ fn zoned(word: Word<'_>, time: Word<'_>, rest: Word<'_>) -> Result<Zoned, ParseE
         check_offset(word, Some(zoned.offset()))?;
         return Ok(zoned);
     }
-    let zone = TimeZone::get(name.text).map_err(|_| {
-        let error = ParseError::new(name.span(), format!("unknown time zone `{}`", name.text));
-        error.with_hint("UTC")
-    })?;
+    let zone = TimeZone::get(name.text)
+        .map_err(|_| name.error(format!("unknown time zone `{}`", name.text)).with_hint("UTC"))?;
     let offset =
         time.text.parse::<Timestamp>().map(|instant| zone.to_offset(instant)).map_err(|_| no_time(word))?;
     let message =
         format!("the offset of `{}` is not that of {}, which is {offset} then", time.text, name.text);
-    Err(ParseError::new(time.span(), message))
+    Err(time.error(message))
 }
 
 /// Whether a text has nothing but a date and a time of day: what reads these skips offsets and zones.
@@ -147,10 +142,7 @@ fn is_civil(text: &str) -> bool {
 }
 
 fn no_time(word: Word<'_>) -> ParseError {
-    ParseError::new(
-        word.span(),
-        format!("expected a time such as 2030-01-31T08:00:00Z, found `{}`", word.text),
-    )
+    word.expected("a time such as 2030-01-31T08:00:00Z")
 }
 
 #[cfg(test)]
@@ -206,7 +198,7 @@ mod tests {
             ("2027-01-05T09:00[+25:00]", 0..24, "an offset lies between -23:59 and +23:59"),
             ("2027-02-29", 0..10, "expected a time"),
             ("2027-01-05T09:00 UTC", 0..20, "expected a time"),
-            ("", 0..0, "expected a time"),
+            ("", 0..0, "expected a time such as 2030-01-31T08:00:00Z, found nothing"),
         ];
         for (text, span, message) in cases {
             let error = TimeText::parse(text).unwrap_err();

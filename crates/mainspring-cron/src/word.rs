@@ -2,7 +2,10 @@
 //!
 //! Cutting a word allocates nothing and stays on character boundaries.
 
+use std::fmt;
 use std::ops::Range;
+
+use crate::error::ParseError;
 
 /// A piece of text and the byte at which it starts in the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,19 @@ impl<'t> Word<'t> {
 
     pub(crate) fn end(self) -> usize {
         self.start + self.text.len()
+    }
+
+    /// An error about this word.
+    pub(crate) fn error(self, message: impl Into<String>) -> ParseError {
+        ParseError::new(self.span(), message)
+    }
+
+    /// The error that something else was expected where this word stands.
+    pub(crate) fn expected(self, other: impl fmt::Display) -> ParseError {
+        match self.text {
+            "" => self.error(format!("expected {other}, found nothing")),
+            text => self.error(format!("expected {other}, found `{text}`")),
+        }
     }
 
     pub(crate) fn is_empty(self) -> bool {
@@ -46,6 +62,12 @@ impl<'t> Word<'t> {
             *next = next.wrapping_add(1);
             Some((position, item))
         })
+    }
+
+    /// What stands before and after a byte, which is the first of a character.
+    pub(crate) fn split_at(self, byte: usize) -> (Word<'t>, Word<'t>) {
+        let (before, after) = self.text.split_at(byte);
+        (self.piece(before), self.piece(after))
     }
 
     /// What stands before and after the first `separator`.

@@ -175,7 +175,7 @@ fn read_part(text: Word<'_>, kind: Kind) -> Result<Part, ParseError> {
             "`*` takes no list or repetition here: expected a first {} before the slash",
             kind.name()
         );
-        return Err(ParseError::new(range.span(), message).with_hint(kind.first().to_string()));
+        return Err(range.error(message).with_hint(kind.first().to_string()));
     }
     let first_word = range.split_once("..").map_or(range, |(first, _)| first);
     let first = read_value(first_word, kind)?;
@@ -190,19 +190,15 @@ fn read_part(text: Word<'_>, kind: Kind) -> Result<Part, ParseError> {
     if room < step {
         let message =
             format!("a repetition of {} leaves the {} field before it happens once", word.text, kind.name());
-        return Err(ParseError::new(text.span(), message).with_hint(range.text));
+        return Err(text.error(message).with_hint(range.text));
     }
     Ok(Part { first, last: None, repetition: Some(step) })
 }
 
 fn read_step(word: Word<'_>, kind: Kind) -> Result<u64, ParseError> {
     number(word, kind).filter(|&step| 0 < step).ok_or_else(|| {
-        let message = format!(
-            "expected a repetition in {}s after the slash, more than 0, found `{}`",
-            kind.name(),
-            word.text
-        );
-        ParseError::new(word.span(), message).with_hint("1")
+        let expected = format!("a repetition in {}s after the slash, more than 0", kind.name());
+        word.expected(expected).with_hint("1")
     })
 }
 
@@ -218,11 +214,11 @@ fn read_range(
     if last < first {
         let message = format!("the range `{}` runs backwards: expected the smaller value first", range.text);
         let hint = format!("{}..{}", last_word.text, first_word.text);
-        return Err(ParseError::new(range.span(), message).with_hint(hint));
+        return Err(range.error(message).with_hint(hint));
     }
     if kind == Kind::Second && step.is_none() && last < first + SECOND_US {
         let message = format!("the range `{}` ends before a second is over: expected one second", range.text);
-        return Err(ParseError::new(range.span(), message).with_hint(first_word.text));
+        return Err(range.error(message).with_hint(first_word.text));
     }
     let default = if kind == Kind::Second { SECOND_US } else { 1 };
     let part = Part::stepped(first, last, step.unwrap_or(default));
@@ -246,7 +242,7 @@ fn check_days_from_end(mut parts: Vec<(Part, Word<'_>)>) -> Result<(), ParseErro
                  expressions",
                 word.text
             );
-            Err(ParseError::new(word.span(), message))
+            Err(word.error(message))
         }
     }
 }
@@ -259,10 +255,8 @@ fn read_value(word: Word<'_>, kind: Kind) -> Result<u64, ParseError> {
 /// A value that may be outside of its field.
 fn read_number(word: Word<'_>, kind: Kind) -> Result<u64, ParseError> {
     let Some(number) = number(word, kind) else {
-        let found = if word.is_empty() { "nothing".to_owned() } else { format!("`{}`", word.text) };
-        let message =
-            format!("expected {} {} ({}), found {found}", kind.article(), kind.name(), kind.expected());
-        return Err(ParseError::new(word.span(), message));
+        let expected = format!("{} {} ({})", kind.article(), kind.name(), kind.expected());
+        return Err(word.expected(expected));
     };
     Ok(match (kind, number) {
         (Kind::Year, 0..70) => number + 2000,
@@ -278,7 +272,7 @@ fn outside(word: Word<'_>, number: u64, kind: Kind) -> ParseError {
     };
     let message =
         format!("{} is outside of the {} field: expected {}", word.text, kind.name(), kind.expected());
-    ParseError::new(word.span(), message).with_hint(nearest)
+    word.error(message).with_hint(nearest)
 }
 
 /// Digits, and for seconds a decimal fraction, which is rounded to microseconds.

@@ -83,27 +83,23 @@ fn read_zone(word: Word<'_>) -> Result<TimeZone, ParseError> {
     if word.is("UTC") {
         return Ok(TimeZone::UTC);
     }
-    TimeZone::get(word.text).map_err(|_| {
-        let message = format!("expected a time zone such as UTC or Europe/Paris, found `{}`", word.text);
-        ParseError::new(word.span(), message).with_hint("UTC")
-    })
+    TimeZone::get(word.text)
+        .map_err(|_| word.expected("a time zone such as UTC or Europe/Paris").with_hint("UTC"))
 }
 
 /// `@1395716396`: one second of Unix time.
 fn at(word: Word<'_>, rest: &[Word<'_>]) -> Result<ParsedText, ParseError> {
-    let expected = "expected `@` and the seconds of a time from 1970 to 2199, alone";
+    let expected = "`@` and the seconds of a time from 1970 to 2199, alone";
     let moment =
         word.text[1..].parse::<i64>().ok().and_then(|second| jiff::Timestamp::from_second(second).ok());
     let civil = moment
         .map(|moment| moment.to_zoned(TimeZone::UTC).datetime())
         .filter(|civil| (1970..2200).contains(&civil.year()));
     let Some(civil) = civil else {
-        return Err(
-            ParseError::new(word.span(), format!("{expected}, found `{}`", word.text)).with_hint("@0")
-        );
+        return Err(word.expected(expected).with_hint("@0"));
     };
     if let [first, .., last] | [first @ last] = rest {
-        return Err(ParseError::new(first.start..last.end(), expected));
+        return Err(ParseError::new(first.start..last.end(), format!("expected {expected}")));
     }
     let long = civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
     let parts = read_words(&Word::whole(&long).fields().collect::<Vec<_>>())?;
@@ -163,7 +159,7 @@ fn read_weekdays(list: Word<'_>) -> Result<u8, ParseError> {
                 format!("the range `{}` runs backwards: systemd's week begins on Monday", item.text);
             let week = |index: usize| ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][index];
             let hint = format!("{}..Sun,Mon..{}", week(first), week(last));
-            return Err(ParseError::new(item.span(), message).with_hint(hint));
+            return Err(item.error(message).with_hint(hint));
         }
         // The calendar counts from Sunday.
         (first..=last).for_each(|index| bits |= 1 << ((index + 1) % 7));
@@ -180,15 +176,10 @@ fn read_weekday(word: Word<'_>) -> Result<usize, ParseError> {
     if let Some(index) = (0..7).find(|&index| word.is(WEEKDAYS[index]) || word.is(SHORT_WEEKDAYS[index])) {
         return Ok(index);
     }
-    let found = if word.is_empty() { "nothing".to_owned() } else { format!("`{}`", word.text) };
-    let error =
-        ParseError::new(word.span(), format!("expected a day of the week (Mon to Sun), found {found}"));
+    let error = word.expected("a day of the week (Mon to Sun)");
     let names: Vec<&str> =
         NICKNAMES.iter().map(|(name, _)| *name).chain(WEEKDAYS).chain(SHORT_WEEKDAYS).collect();
-    Err(match nearest_name(word.text, &names) {
-        Some(name) => error.with_hint(name),
-        None => error,
-    })
+    Err(error.with_nearest(nearest_name(word.text, &names)))
 }
 
 /// `year-month-day`, `month-day`, and either with `~` before the day.
@@ -206,14 +197,13 @@ fn read_date(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
         [year, month, day] => (Some(year), month, day),
         [month, day] => (None, month, day),
         _ => {
-            let message =
-                format!("expected a date such as *-*-01, or a time such as 09:00, found `{}`", word.text);
+            let expected = "a date such as *-*-01, or a time such as 09:00";
             let hint = if word.text.bytes().all(|byte| byte.is_ascii_digit()) {
                 format!("{}:00", word.text)
             } else {
                 "*-*-*".to_owned()
             };
-            return Err(ParseError::new(word.span(), message).with_hint(hint));
+            return Err(word.expected(expected).with_hint(hint));
         }
     };
     if let Some(year) = year {
@@ -231,8 +221,7 @@ fn read_time(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
         [hour, minute] => (hour, minute, None),
         [hour, minute, second] => (hour, minute, Some(second)),
         _ => {
-            let message = format!("expected a time such as 09:00 or 09:00:30, found `{}`", word.text);
-            return Err(ParseError::new(word.span(), message).with_hint("00:00"));
+            return Err(word.expected("a time such as 09:00 or 09:00:30").with_hint("00:00"));
         }
     };
     parts.hour = Component::read(hour, Kind::Hour)?;
