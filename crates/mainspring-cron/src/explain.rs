@@ -26,9 +26,6 @@ use crate::schedule::Schedule;
 use crate::second::Moments;
 use crate::unit::Unit;
 
-use change::GapHit;
-use list::compact;
-
 mod change;
 mod day;
 mod list;
@@ -36,7 +33,7 @@ mod time;
 
 pub use change::ClockChange;
 pub(crate) use day::year_members;
-pub(crate) use list::{Shape, members, runs, shape};
+pub(crate) use list::{Shape, compact, members, runs, shape};
 
 /// One change forward and one back, as most zones have in a year.
 const LISTED_CHANGES: usize = 2;
@@ -172,10 +169,8 @@ impl Expression {
     fn field_sets(&self) -> Vec<FieldSet> {
         match self {
             Expression::Calendar(pattern) => {
-                let written = |unit| {
-                    pattern.fields().iter().find(|field| field.unit == unit).map(|field| field.text.clone())
-                };
-                field_sets(pattern.calendar(), |unit| written(unit).unwrap_or_default())
+                let written = |unit| pattern.field(unit).map_or(String::new(), |field| field.text.clone());
+                field_sets(pattern.calendar(), written)
             }
             Expression::OnCalendar(calendar) => field_sets(calendar.calendar(), |_| String::new()),
             Expression::Every(_) | Expression::At(_) | Expression::Reboot => Vec::new(),
@@ -253,9 +248,7 @@ fn pattern_notes(pattern: &Pattern) -> Vec<String> {
             notes.push("Quartz counts the days of the week from 1 (Sunday) to 7 (Saturday)".to_owned());
         }
     }
-    let written = |unit| {
-        pattern.fields().iter().find(|field| field.unit == unit).map_or("*", |field| field.text.as_str())
-    };
+    let written = |unit| pattern.field(unit).map_or("*", |field| field.text.as_str());
     let (date, weekday) = (written(Unit::DayOfMonth), written(Unit::DayOfWeek));
     if matches!(date, "*" | "?") || matches!(weekday, "*" | "?") {
         return notes;
@@ -285,7 +278,7 @@ fn gap_warning(schedule: &Schedule, change: &ClockChange) -> Option<Warning> {
     let text = format!("a time inside of a gap within a year: {}; {}", change.text, change.effect);
     let whole = 0..schedule.expression().to_string().len();
     let span = time_span(schedule).unwrap_or(whole);
-    (change.hits_gap == GapHit::Hit).then_some(Warning { span, text })
+    change.hits_gap.then_some(Warning { span, text })
 }
 
 /// Whether the policy applies, and not the wall clock alone.
@@ -300,9 +293,7 @@ fn is_fixed(schedule: &Schedule) -> bool {
 /// Where the minute and the hour stand.
 fn time_span(schedule: &Schedule) -> Option<std::ops::Range<usize>> {
     let Expression::Calendar(pattern) = schedule.expression() else { return None };
-    let place =
-        |unit| pattern.fields().iter().find(|field| field.unit == unit).map(|field| field.span.clone());
-    Some(place(Unit::Minute)?.start..place(Unit::Hour)?.end)
+    Some(pattern.field(Unit::Minute)?.span.start..pattern.field(Unit::Hour)?.span.end)
 }
 
 impl fmt::Display for Explanation {

@@ -167,14 +167,14 @@ impl Reader<'_> {
             return Ok(Body::Spread(*star.start(), last));
         }
         let inner = rest.after_prefix('(').and_then(|rest| rest.before_suffix(')'));
-        let Some((first, last)) = inner.and_then(|inner| inner.split_once("-")) else {
+        let ends = inner.and_then(|inner| Some((inner, inner.split_once("-")?)));
+        let Some((inner, (first, last))) = ends else {
             return Err(rest
                 .error("expected a range in parentheses after `H`, as in `H(0-29)`")
                 .with_hint(format!("({}-{})", star.start(), star.end())));
         };
-        let body = Word { text: &rest.text[1..rest.text.len() - 1], start: rest.start + 1 };
         let (first, last) = (self.value(first, unit)?, self.range_end(last, unit)?);
-        self.check_order(body, unit, first, last)?;
+        self.check_order(inner, unit, first, last)?;
         Ok(Body::Spread(first, last))
     }
 

@@ -52,7 +52,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 
 fn read(text: Word<'_>) -> Result<Expression, ParseError> {
     let name = text.fields().next().unwrap_or(text);
-    let argument = Word { text: &text.text[name.text.len()..], start: name.end() };
+    let (_, argument) = text.split_at(name.text.len());
     if let Some((_, fields)) = PATTERNS.iter().find(|(known, _)| name.is(known)) {
         no_argument(name, argument)?;
         return Ok(Expression::Calendar(Pattern::of_nickname(name, fields)));

@@ -170,6 +170,10 @@ impl Pattern {
         &self.fields
     }
 
+    pub(crate) fn field(&self, unit: Unit) -> Option<&Field> {
+        self.fields.iter().find(|field| field.unit == unit)
+    }
+
     /// What is valid but probably not meant, with its place in the text.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings

@@ -39,14 +39,7 @@ pub struct ClockChange {
     /// What the schedule does: `02:30 does not exist: it runs once, at 03:00`.
     pub effect: String,
     /// Whether a fixed time of the schedule lies inside the gap.
-    pub(crate) hits_gap: GapHit,
-}
-
-/// Whether a fixed time lies in a gap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GapHit {
-    Hit,
-    Missed,
+    pub(crate) hits_gap: bool,
 }
 
 /// The changes of the next year. There are two in most zones and four in some.
@@ -81,7 +74,7 @@ fn explain(zoned: &ZonedCalendar<'_>, change: Change) -> ClockChange {
         offset_text(change.after)
     );
     let is_gap = change.gap().is_some();
-    let hits_gap = if is_gap && !times.is_empty() { GapHit::Hit } else { GapHit::Missed };
+    let hits_gap = is_gap && !times.is_empty();
     let effect = match (is_gap, &times[..]) {
         (true, []) => "nothing is due in the time that is left out".to_owned(),
         (false, []) => "nothing is due in the time that comes twice".to_owned(),

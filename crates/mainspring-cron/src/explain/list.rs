@@ -14,22 +14,16 @@
 pub(crate) enum Shape {
     All,
     One(u16),
-    /// At least three values, a step apart, as far as the field goes.
+    /// At least three values, a step apart, as far as the field goes. It is even if the step also holds from
+    /// the last value of a field to the first of the next.
     Step {
         first: u16,
         step: u16,
-        evenness: Evenness,
+        is_even: bool,
     },
     /// At least three values in a row.
     Range(u16, u16),
     List(Vec<u16>),
-}
-
-/// Whether the step also holds from the last value of a field to the first of the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Evenness {
-    Even,
-    Uneven,
 }
 
 /// The set bits of a word, from the lowest.
@@ -50,8 +44,7 @@ pub(crate) fn shape(values: &[u16], first: u16, last: u16) -> Shape {
         length if length == usize::from(count) => Shape::All,
         length if 3 <= length && step == 1 && is_regular => Shape::Range(low, high),
         length if 3 <= length && is_regular && last < high + step && low < first + step => {
-            let evenness = if count.is_multiple_of(step) { Evenness::Even } else { Evenness::Uneven };
-            Shape::Step { first: low, step, evenness }
+            Shape::Step { first: low, step, is_even: count.is_multiple_of(step) }
         }
         _ => Shape::List(values.to_vec()),
     }
@@ -112,8 +105,8 @@ mod tests {
     fn a_set_is_called_by_its_simplest_shape() {
         let minutes = |values: &[u16]| shape(values, 0, 59);
         assert_eq!(minutes(&[7]), Shape::One(7));
-        assert_eq!(minutes(&[5, 20, 35, 50]), Shape::Step { first: 5, step: 15, evenness: Evenness::Even });
-        assert_eq!(minutes(&[0, 25, 50]), Shape::Step { first: 0, step: 25, evenness: Evenness::Uneven });
+        assert_eq!(minutes(&[5, 20, 35, 50]), Shape::Step { first: 5, step: 15, is_even: true });
+        assert_eq!(minutes(&[0, 25, 50]), Shape::Step { first: 0, step: 25, is_even: false });
         assert_eq!(minutes(&[0, 10, 20]), Shape::List(vec![0, 10, 20]));
         assert_eq!(minutes(&[30, 40, 50]), Shape::List(vec![30, 40, 50]));
         assert_eq!(minutes(&[3, 4, 5]), Shape::Range(3, 5));

@@ -2,7 +2,7 @@
 //!
 //! Linear in the number of values; more than six times are described by their fields.
 
-use super::list::{Evenness, Shape, join, members, ordinal, runs, shape};
+use super::list::{Shape, join, members, ordinal, runs, shape};
 use crate::civil::Calendar;
 use crate::second::{Fraction, Moments, SECOND_NS};
 
@@ -34,7 +34,7 @@ pub(crate) fn time_phrase(calendar: &Calendar) -> (String, PhraseScope) {
         Shape::One(0) => return (phrase, reach),
         Shape::All => "every second".to_owned(),
         Shape::One(second) => format!("at second {second}"),
-        Shape::Step { first: 0, step, evenness: Evenness::Even } => format!("every {step} seconds"),
+        Shape::Step { first: 0, step, is_even: true } => format!("every {step} seconds"),
         Shape::Step { first, step, .. } => format!("every {step} seconds from second {first}"),
         Shape::Range(..) | Shape::List(_) => {
             format!("at seconds {}", join(&runs(&seconds, |value| value.to_string())))
@@ -77,7 +77,7 @@ fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, PhraseScope) {
     };
     let often = match minute_shape {
         Shape::All => Some("every minute".to_owned()),
-        Shape::Step { first: 0, step, evenness: Evenness::Even } => Some(format!("every {step} minutes")),
+        Shape::Step { first: 0, step, is_even: true } => Some(format!("every {step} minutes")),
         _ => None,
     };
     let reach = if hour_shape == Shape::All { PhraseScope::AllDay } else { PhraseScope::TimesOfDay };
@@ -87,13 +87,13 @@ fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, PhraseScope) {
         (None, _, Shape::All, Shape::One(0)) => "every hour, on the hour".to_owned(),
         (None, _, Shape::All, Shape::One(minute)) => format!("every hour at minute {minute}"),
         (None, Some(between), Shape::Range(..), Shape::One(_)) => format!("every hour {between}"),
-        (None, _, Shape::Step { first: 0, step, evenness: Evenness::Even }, Shape::One(minute)) => {
+        (None, _, Shape::Step { first: 0, step, is_even: true }, Shape::One(minute)) => {
             format!("every {step} hours, at minute {minute}")
         }
         (Some(often), None, _, _) => format!("{often} in {}", hour_list(&hour_shape, hours)),
         _ => format!("{} of {}", minute_list(&minute_shape, minutes), hour_list(&hour_shape, hours)),
     };
-    let repeats_by_day = matches!(hour_shape, Shape::Step { evenness: Evenness::Even, .. });
+    let repeats_by_day = matches!(hour_shape, Shape::Step { is_even: true, .. });
     (phrase, if repeats_by_day { PhraseScope::AllDay } else { reach })
 }
 
@@ -112,7 +112,7 @@ fn hour_list(shape: &Shape, hours: &[u16]) -> String {
     match shape {
         Shape::All => "every hour".to_owned(),
         Shape::One(hour) => format!("hour {hour}"),
-        Shape::Step { first: 0, step, evenness: Evenness::Even } => format!("every {} hour", ordinal(*step)),
+        Shape::Step { first: 0, step, is_even: true } => format!("every {} hour", ordinal(*step)),
         Shape::Step { first, step, .. } => format!("every {} hour from hour {first}", ordinal(*step)),
         Shape::Range(..) | Shape::List(_) => {
             format!("hours {}", join(&runs(hours, |value| value.to_string())))

@@ -6,7 +6,7 @@
 use super::translation::{Translation, Untranslatable};
 use crate::civil::Calendar;
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join, bits};
-use crate::explain::{Shape, members, runs, shape, year_members};
+use crate::explain::{Shape, compact, members, runs, shape, year_members};
 use crate::options::Dialect;
 use crate::pattern::Pattern;
 use crate::second::Moments;
@@ -49,7 +49,7 @@ pub(crate) fn write(
         fields.insert(0, second);
     }
     if let Some(years) = calendar.fields().years {
-        fields.push(runs(&year_members(years), |year| year.to_string()).join(",").replace(" to ", "-"));
+        fields.push(compact(&year_members(years)));
     }
     if dialect == Dialect::Unix && fields.len() != 5 {
         notes.push("crontab(5) itself has five fields: seconds and years are an extension".to_owned());
@@ -88,9 +88,7 @@ fn field(values: &[u16], first: u16, last: u16) -> String {
         Shape::All => "*".to_owned(),
         Shape::Step { first: from, step, .. } if from == first => format!("*/{step}"),
         Shape::Step { first: from, step, .. } => format!("{from}-{last}/{step}"),
-        Shape::One(_) | Shape::Range(..) | Shape::List(_) => {
-            runs(values, |value| value.to_string()).join(",").replace(" to ", "-")
-        }
+        Shape::One(_) | Shape::Range(..) | Shape::List(_) => compact(values),
     }
 }
 
@@ -145,7 +143,7 @@ fn date_field(days: &Days) -> String {
         [] => Vec::new(),
         dates => match shape(dates, 1, 31) {
             Shape::Step { first, step, .. } => vec![format!("{first}-31/{step}")],
-            _ => vec![runs(dates, |date| date.to_string()).join(",").replace(" to ", "-")],
+            _ => vec![compact(dates)],
         },
     };
     items.extend(bits(days.workdays).map(|day| format!("{day}W")));
@@ -158,8 +156,7 @@ fn date_field(days: &Days) -> String {
 fn weekday_field(days: &Days) -> String {
     let mut items = Vec::new();
     if days.weekdays != 0 {
-        items
-            .push(runs(&members(days.weekdays.into()), |day| day.to_string()).join(",").replace(" to ", "-"));
+        items.push(compact(&members(days.weekdays.into())));
     }
     for (weekday, numbers) in days.nth_weekdays.iter().enumerate() {
         items.extend(bits((*numbers).into()).map(|number| match number {
