@@ -211,27 +211,25 @@ fn field_sets(calendar: &Calendar, written: impl Fn(Unit) -> String) -> Vec<Fiel
 }
 
 fn notes(schedule: &Schedule) -> Vec<String> {
-    let (mut notes, changes_apply) = match schedule.expression() {
-        Expression::Calendar(pattern) => (pattern_notes(pattern), true),
-        Expression::OnCalendar(calendar) => (oncalendar_notes(calendar), true),
+    let only = |note: &str| vec![note.to_owned()];
+    let mut notes = match schedule.expression() {
+        Expression::Calendar(pattern) => pattern_notes(pattern),
+        Expression::OnCalendar(calendar) => oncalendar_notes(calendar),
         Expression::Every(_) => {
-            (vec!["a period is counted on the time line: no change of the clock moves it".to_owned()], false)
+            return only("a period is counted on the time line: no change of the clock moves it");
         }
-        Expression::At(_) => (vec!["it runs once, and then never again".to_owned()], false),
-        Expression::Reboot => {
-            (vec!["it has no time: it runs once at each start of the machine".to_owned()], false)
-        }
+        Expression::At(_) => return only("it runs once, and then never again"),
+        Expression::Reboot => return only("it has no time: it runs once at each start of the machine"),
     };
-    if changes_apply && is_fixed(schedule) {
-        notes.push(format!(
-            "it runs at fixed times: when the clock changes by less than three hours the policy `{}` holds",
-            schedule.dst()
-        ));
-    } else if changes_apply {
-        notes.push(
-            "the minute or the hour begins with `*`: it follows the wall clock when that changes".to_owned(),
-        );
-    }
+    let dst = schedule.dst();
+    notes.push(match is_fixed(schedule) {
+        true => format!(
+            "it runs at fixed times: when the clock changes by less than three hours the policy `{dst}` holds"
+        ),
+        false => {
+            "the minute or the hour begins with `*`: it follows the wall clock when that changes".to_owned()
+        }
+    });
     notes
 }
 

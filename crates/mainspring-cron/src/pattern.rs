@@ -314,17 +314,14 @@ impl<'f> DayFields<'f> {
 
 /// The index of the unit of the first field, by the number of fields.
 fn first_unit(text: Word<'_>, words: &[Word<'_>], dialect: Dialect) -> Result<usize, ParseError> {
-    let least = match dialect {
-        Dialect::Unix => 5,
-        Dialect::Quartz => 6,
-    };
-    let expected = match dialect {
-        Dialect::Unix => {
+    let (least, expected) = match dialect {
+        Dialect::Unix => (
+            5,
             "expected 5 fields (minute, hour, day, month, weekday), 6 with seconds first, \
-             or 7 with a year last"
-        }
+             or 7 with a year last",
+        ),
         Dialect::Quartz => {
-            "expected 6 fields (second, minute, hour, day, month, weekday), or 7 with a year last"
+            (6, "expected 6 fields (second, minute, hour, day, month, weekday), or 7 with a year last")
         }
     };
     match words {

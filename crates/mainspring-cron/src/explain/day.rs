@@ -2,26 +2,14 @@
 //!
 //! Linear in the number of values.
 
+use jiff::civil::Date;
+
 use super::list::{Shape, compact, join, join_by, members, ordinal, runs, shape};
 use crate::civil::{Calendar, FIRST_YEAR};
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join, bits};
 
 pub(crate) const WEEKDAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
 const NUMBERS: [&str; 6] = ["last", "first", "second", "third", "fourth", "fifth"];
 
 /// Which days, months and years; `None` if all of them.
@@ -83,7 +71,8 @@ pub(crate) fn year_members(years: [u64; 4]) -> Vec<u16> {
 /// `January to March and June`; `None` for all.
 fn month_words(months: u16) -> Option<String> {
     let values = members(months.into());
-    let name = |month: u16| MONTHS[usize::from(month) - 1].to_owned();
+    let month_of = |month: u16| Date::constant(1970, i8::try_from(month).expect("months are 1 to 12"), 1);
+    let name = |month: u16| month_of(month).strftime("%B").to_string();
     match shape(&values, 1, 12) {
         Shape::All => None,
         _ => Some(join(&runs(&values, name))),

@@ -30,16 +30,11 @@ pub(crate) fn time_phrase(calendar: &Calendar) -> (String, PhraseScope) {
         return (format!("at {}", join(&times(&hours, &minutes, &seconds))), PhraseScope::TimesOfDay);
     }
     let (phrase, reach) = minute_phrase(&hours, &minutes);
-    let second_phrase = match shape(&seconds, 0, 59) {
-        Shape::One(0) => return (phrase, reach),
-        Shape::All => "every second".to_owned(),
-        Shape::One(second) => format!("at second {second}"),
-        Shape::Step { first: 0, step, is_even: true } => format!("every {step} seconds"),
-        Shape::Step { first, step, .. } => format!("every {step} seconds from second {first}"),
-        Shape::Range(..) | Shape::List(_) => {
-            format!("at seconds {}", join(&runs(&seconds, |value| value.to_string())))
-        }
-    };
+    let second_shape = shape(&seconds, 0, 59);
+    if second_shape == Shape::One(0) {
+        return (phrase, reach);
+    }
+    let second_phrase = unit_phrase("second", &second_shape, &seconds);
     if phrase == "every minute" && second_phrase.starts_with("every") && !second_phrase.contains("from") {
         return (second_phrase, reach);
     }
@@ -75,13 +70,13 @@ fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, PhraseScope) {
         Shape::One(hour) => Some(format!("from {hour:02}:{:02} to {hour:02}:{last_minute:02}", minutes[0])),
         _ => None,
     };
+    let within_hours = unit_phrase("minute", &minute_shape, minutes);
     let often = match minute_shape {
-        Shape::All => Some("every minute".to_owned()),
-        Shape::Step { first: 0, step, is_even: true } => Some(format!("every {step} minutes")),
+        Shape::All | Shape::Step { first: 0, is_even: true, .. } => Some(&within_hours),
         _ => None,
     };
     let reach = if hour_shape == Shape::All { PhraseScope::AllDay } else { PhraseScope::TimesOfDay };
-    let phrase = match (&often, &between, &hour_shape, &minute_shape) {
+    let phrase = match (often, &between, &hour_shape, &minute_shape) {
         (Some(often), _, Shape::All, _) => often.clone(),
         (Some(often), Some(between), _, _) => format!("{often} {between}"),
         (None, _, Shape::All, Shape::One(0)) => "every hour, on the hour".to_owned(),
@@ -91,19 +86,21 @@ fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, PhraseScope) {
             format!("every {step} hours, at minute {minute}")
         }
         (Some(often), None, _, _) => format!("{often} in {}", hour_list(&hour_shape, hours)),
-        _ => format!("{} of {}", minute_list(&minute_shape, minutes), hour_list(&hour_shape, hours)),
+        _ => format!("{within_hours} of {}", hour_list(&hour_shape, hours)),
     };
     let repeats_by_day = matches!(hour_shape, Shape::Step { is_even: true, .. });
     (phrase, if repeats_by_day { PhraseScope::AllDay } else { reach })
 }
 
-fn minute_list(shape: &Shape, minutes: &[u16]) -> String {
+/// When within an hour or a minute.
+fn unit_phrase(unit: &str, shape: &Shape, values: &[u16]) -> String {
     match shape {
-        Shape::All => "every minute".to_owned(),
-        Shape::One(minute) => format!("at minute {minute}"),
-        Shape::Step { first, step, .. } => format!("every {step} minutes from minute {first}"),
+        Shape::All => format!("every {unit}"),
+        Shape::One(value) => format!("at {unit} {value}"),
+        Shape::Step { first: 0, step, is_even: true } => format!("every {step} {unit}s"),
+        Shape::Step { first, step, .. } => format!("every {step} {unit}s from {unit} {first}"),
         Shape::Range(..) | Shape::List(_) => {
-            format!("at minutes {}", join(&runs(minutes, |value| value.to_string())))
+            format!("at {unit}s {}", join(&runs(values, |value| value.to_string())))
         }
     }
 }

@@ -57,37 +57,30 @@ pub(crate) struct Part {
 }
 
 impl Kind {
-    pub(crate) fn name(self) -> &'static str {
+    /// Its name, and the first and the last of its values.
+    const fn row(self) -> (&'static str, u64, u64) {
         match self {
-            Kind::Year => "year",
-            Kind::Month => "month",
-            Kind::Day => "day",
-            Kind::DayFromEnd => "day from the end of the month",
-            Kind::Hour => "hour",
-            Kind::Minute => "minute",
-            Kind::Second => "second",
+            Kind::Year => ("year", 1970, 2199),
+            Kind::Month => ("month", 1, 12),
+            Kind::Day => ("day", 1, 31),
+            // Every month has 28 days: a day further back would be missing from some.
+            Kind::DayFromEnd => ("day from the end of the month", 1, 28),
+            Kind::Hour => ("hour", 0, 23),
+            Kind::Minute => ("minute", 0, 59),
+            Kind::Second => ("second", 0, 60 * SECOND_US - 1),
         }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.row().0
     }
 
     pub(crate) const fn first(self) -> u64 {
-        match self {
-            Kind::Year => 1970,
-            Kind::Month | Kind::Day | Kind::DayFromEnd => 1,
-            Kind::Hour | Kind::Minute | Kind::Second => 0,
-        }
+        self.row().1
     }
 
     pub(crate) const fn last(self) -> u64 {
-        match self {
-            Kind::Year => 2199,
-            Kind::Month => 12,
-            Kind::Day => 31,
-            // Every month has 28 days: a day further back would be missing from some.
-            Kind::DayFromEnd => 28,
-            Kind::Hour => 23,
-            Kind::Minute => 59,
-            Kind::Second => 60 * SECOND_US - 1,
-        }
+        self.row().2
     }
 
     fn expected(self) -> String {
