@@ -69,11 +69,10 @@ impl Reader<'_> {
         };
         debug_assert!(first <= last || matches!(read, Body::Range(..)), "only a range of Quartz wraps");
         let written = match (read, step) {
-            (Body::Star | Body::Range(..), _) => {
+            (Body::Star | Body::Range(..), _) | (Body::One(_), None) => {
                 self.warn_about_step(item, unit, (first, last), step);
                 self.steps(unit, first, last, step.unwrap_or(1))
             }
-            (Body::One(_), None) => self.steps(unit, first, first, 1),
             (Body::One(_), Some(step)) => {
                 self.allow_bare_step(item, unit, first, step)?;
                 self.steps(unit, first, (*star.end()).max(first), step)
@@ -83,12 +82,11 @@ impl Reader<'_> {
                     .error("a random value takes no step: expected `first~last` alone")
                     .with_hint(body.text));
             }
-            (Body::Spread(..) | Body::Random(..), None) => {
-                let value = first + self.spread(item, unit, position, last - first + 1);
-                self.steps(unit, value, value, 1)
-            }
-            (Body::Spread(..), Some(step)) => {
-                let phase = self.spread(item, unit, position, step.min(last - first + 1));
+            (Body::Spread(..) | Body::Random(..), step) => {
+                let count = last - first + 1;
+                // Without a step it is one value of all.
+                let step = step.unwrap_or(count);
+                let phase = self.spread(item, unit, position, step.min(count));
                 self.steps(unit, first + phase, last, step)
             }
         };
@@ -261,16 +259,14 @@ impl Reader<'_> {
             format!("a step of {step} is longer than the range: only its first value, {first}, is used")
         } else if !is_whole || count.is_multiple_of(step) || unit == Unit::Year {
             return;
-        } else if unit == Unit::DayOfMonth && 1 < step {
+        } else if unit == Unit::DayOfMonth {
             format!("a step of {step} starts over on the 1st of each month, and months differ in length")
-        } else if 1 < step {
+        } else {
             let rest = count % step;
             format!(
                 "a step of {step} does not divide the {count} values of the {unit} field: \
                  the last interval is {rest}"
             )
-        } else {
-            return;
         };
         self.warnings.push(Warning { span: item.span(), text });
     }
