@@ -42,7 +42,7 @@ impl Reader<'_> {
                 days.workdays |= 1 << day;
             } else {
                 let values = self.item(item, Unit::DayOfMonth, position)?;
-                days.dates |= u32::try_from(values.low()).expect("days of the month are below 32");
+                days.dates |= values.days();
             }
         }
         Ok(())

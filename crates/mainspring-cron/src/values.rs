@@ -26,6 +26,11 @@ impl Values {
         u16::try_from(self.low()).expect("months are below 13")
     }
 
+    /// A set of days of the month as bits 1 to 31.
+    pub(crate) fn days(self) -> u32 {
+        u32::try_from(self.low()).expect("days of the month are below 32")
+    }
+
     /// A set of hours as bits 0 to 23.
     pub(crate) fn hours(self) -> u32 {
         u32::try_from(self.low()).expect("hours are below 24")

@@ -41,13 +41,6 @@ pub(crate) enum Kind {
     Second,
 }
 
-/// What a component allows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Component {
-    Any,
-    Parts(Vec<Part>),
-}
-
 /// Values from `first` on. Without a last value a repetition continues to the end of the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
@@ -95,39 +88,7 @@ impl Kind {
     }
 }
 
-impl Component {
-    pub(crate) fn read(text: Word<'_>, kind: Kind) -> Result<Component, ParseError> {
-        if text.text == "*" {
-            return Ok(Component::Any);
-        }
-        let mut parts = Vec::new();
-        for word in text.split(',') {
-            parts.push((read_part(word, kind)?, word));
-        }
-        let component = Component::Parts(parts.iter().map(|(part, _)| *part).collect());
-        if kind == Kind::DayFromEnd {
-            check_days_from_end(parts)?;
-        }
-        Ok(component)
-    }
-
-    /// All values, part by part. Not for seconds, which are too many.
-    pub(crate) fn values(&self, kind: Kind) -> impl Iterator<Item = u64> {
-        let (any, parts): (_, &[Part]) = match self {
-            Component::Any => (Some(Part::whole(kind)), &[]),
-            Component::Parts(parts) => (None, parts),
-        };
-        // One part at a time: a long text has many, and each up to 230 values.
-        any.into_iter().chain(parts.iter().copied()).flat_map(move |part| part.values(kind))
-    }
-}
-
 impl Part {
-    /// Every value of a component.
-    fn whole(kind: Kind) -> Part {
-        Part { first: kind.first(), last: Some(kind.last()), repetition: None }
-    }
-
     /// A range with a repetition ends at the last value that the repetition reaches, before anything is
     /// counted from the end of the month: `~2..7/2` is `~2..6/2`. One that reaches only its first value is
     /// that value.
@@ -144,7 +105,8 @@ impl Part {
         self.last.unwrap_or(self.first)
     }
 
-    fn values(self, kind: Kind) -> Vec<u64> {
+    /// Its values. Not for seconds, which are too many.
+    pub(crate) fn values(self, kind: Kind) -> Vec<u64> {
         let step =
             usize::try_from(self.repetition.unwrap_or(1)).expect("a repetition is at most a field long");
         match (self.last, self.repetition) {
@@ -156,6 +118,20 @@ impl Part {
             (last, _) => (self.first..=last.unwrap_or(kind.last())).step_by(step).collect(),
         }
     }
+}
+
+/// The parts of a component, of which there is at least one.
+pub(crate) fn read_parts(text: Word<'_>, kind: Kind) -> Result<Vec<Part>, ParseError> {
+    if text.text == "*" {
+        return Ok(vec![Part { first: kind.first(), last: Some(kind.last()), repetition: None }]);
+    }
+    let read = |word| Ok((read_part(word, kind)?, word));
+    let parts: Vec<(Part, Word<'_>)> = text.split(',').map(read).collect::<Result<_, ParseError>>()?;
+    let found = parts.iter().map(|(part, _)| *part).collect();
+    if kind == Kind::DayFromEnd {
+        check_days_from_end(parts)?;
+    }
+    Ok(found)
 }
 
 fn read_part(text: Word<'_>, kind: Kind) -> Result<Part, ParseError> {
@@ -293,7 +269,8 @@ mod tests {
     use super::*;
 
     fn values(text: &str, kind: Kind) -> Vec<u64> {
-        Component::read(Word::whole(text), kind).unwrap().values(kind).collect()
+        let parts = read_parts(Word::whole(text), kind).unwrap();
+        parts.into_iter().flat_map(|part| part.values(kind)).collect()
     }
 
     #[test]
@@ -321,7 +298,7 @@ mod tests {
             ("1..2..3", Kind::Hour, 3..7),
         ];
         for (text, kind, span) in cases {
-            assert_eq!(Component::read(Word::whole(text), kind).unwrap_err().span(), span, "{text}");
+            assert_eq!(read_parts(Word::whole(text), kind).unwrap_err().span(), span, "{text}");
         }
     }
 

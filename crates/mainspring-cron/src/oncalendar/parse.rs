@@ -5,12 +5,12 @@
 
 use jiff::tz::TimeZone;
 
-use super::component::{Component, Kind, Part, SECOND_US};
+use super::component::{Kind, Part, SECOND_US, read_parts};
 use crate::civil::{Calendar, Fields};
-use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join};
+use crate::days::Days;
 use crate::error::{ParseError, Warning};
 use crate::item::nearest_name;
-use crate::second::{Fraction, Moments};
+use crate::second::{Fraction, Moments, SECOND_NS};
 use crate::values::Values;
 use crate::word::Word;
 
@@ -29,18 +29,6 @@ const NICKNAMES: [(&str, &str); 9] = [
     ("yearly", "*-01-01 00:00:00"),
     ("annually", "*-01-01 00:00:00"),
 ];
-
-/// The parts of an expression that were found so far.
-struct Parts {
-    weekdays: u8,
-    year: Component,
-    month: Component,
-    day: Component,
-    day_place: Kind,
-    hour: Component,
-    minute: Component,
-    second: Component,
-}
 
 /// What a text says.
 pub(super) struct ParsedText {
@@ -65,12 +53,11 @@ pub(super) fn parse(text: &str) -> Result<ParsedText, ParseError> {
         return Err(ParseError::new(0..0, message).with_hint("daily"));
     };
     let nickname = NICKNAMES.iter().find(|(name, _)| first.is(name));
-    let parts = match (nickname, &words[..]) {
+    let calendar = match (nickname, &words[..]) {
         (Some((_, long)), [_]) => read_words(&Word::whole(long).fields().collect::<Vec<_>>())?,
         (None, _) if first.text.starts_with('@') => return at(first, &words[1..]),
         _ => read_words(&words)?,
     };
-    let calendar = parts.calendar();
     let mut warnings = Vec::new();
     if !calendar.is_possible() {
         let span = first.start..words.last().map_or(first.end(), |word| word.end());
@@ -102,41 +89,33 @@ fn at(word: Word<'_>, rest: &[Word<'_>]) -> Result<ParsedText, ParseError> {
         return Err(ParseError::new(first.start..last.end(), format!("expected {expected}")));
     }
     let long = civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
-    let parts = read_words(&Word::whole(&long).fields().collect::<Vec<_>>())?;
-    Ok(ParsedText { calendar: parts.calendar(), zone: Some(TimeZone::UTC), warnings: Vec::new() })
+    let calendar = read_words(&Word::whole(&long).fields().collect::<Vec<_>>())?;
+    Ok(ParsedText { calendar, zone: Some(TimeZone::UTC), warnings: Vec::new() })
 }
 
-fn read_words(words: &[Word<'_>]) -> Result<Parts, ParseError> {
-    let midnight = || Component::Parts(vec![Part { first: 0, last: None, repetition: None }]);
-    let mut parts = Parts {
-        weekdays: ALL_WEEKDAYS,
-        year: Component::Any,
-        month: Component::Any,
-        day: Component::Any,
-        day_place: Kind::Day,
-        hour: midnight(),
-        minute: midnight(),
-        second: midnight(),
-    };
+fn read_words(words: &[Word<'_>]) -> Result<Calendar, ParseError> {
+    let midnight = Moments::Whole(1);
+    let months = (1..=12).fold(0, |months, month| months | 1 << month);
+    let mut fields = Fields { years: None, months, days: Days::ALL, hours: 1, minutes: 1, moments: midnight };
     let mut rest = words;
     if let [word, after @ ..] = rest
         && word.text.starts_with(|c: char| c.is_alphabetic())
     {
-        parts.weekdays = read_weekdays(*word)?;
+        fields.days.weekdays = read_weekdays(*word)?;
         rest = after;
     }
     if let [word, after @ ..] = rest
         && !word.text.contains(':')
     {
-        read_date(*word, &mut parts)?;
+        read_date(*word, &mut fields)?;
         rest = after;
     }
     if let [word, after @ ..] = rest {
-        read_time(*word, &mut parts)?;
+        read_time(*word, &mut fields)?;
         rest = after;
     }
     match rest {
-        [] => Ok(parts),
+        [] => Ok(Calendar::new(fields)),
         [word, ..] => {
             let span = word.start..rest.last().map_or(word.end(), |last| last.end());
             let message = format!(
@@ -183,14 +162,9 @@ fn read_weekday(word: Word<'_>) -> Result<usize, ParseError> {
 }
 
 /// `year-month-day`, `month-day`, and either with `~` before the day.
-fn read_date(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
-    let (before, day) = match word.split_once("~") {
-        Some((before, day)) => {
-            parts.day_place = Kind::DayFromEnd;
-            (before, Some(day))
-        }
-        None => (word, None),
-    };
+fn read_date(word: Word<'_>, fields: &mut Fields) -> Result<(), ParseError> {
+    let (before, day) = word.split_once("~").map_or((word, None), |(before, day)| (before, Some(day)));
+    let day_kind = if day.is_some() { Kind::DayFromEnd } else { Kind::Day };
     let mut pieces: Vec<Word<'_>> = before.split('-').collect();
     pieces.extend(day);
     let (year, month, day) = match pieces[..] {
@@ -206,16 +180,22 @@ fn read_date(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
             return Err(word.expected(expected).with_hint(hint));
         }
     };
-    if let Some(year) = year {
-        parts.year = Component::read(year, Kind::Year)?;
+    // `*` is every year and every day, also those that cannot be written.
+    if let Some(year) = year.filter(|year| year.text != "*") {
+        fields.years = Some(read_values(year, Kind::Year)?.words());
     }
-    parts.month = Component::read(month, Kind::Month)?;
-    parts.day = Component::read(day, parts.day_place)?;
+    fields.months = read_values(month, Kind::Month)?.months();
+    let days = read_values(day, day_kind)?.days();
+    if day.text != "*" {
+        let from_end = (0, days >> 1);
+        (fields.days.dates, fields.days.dates_from_end) =
+            if day_kind == Kind::DayFromEnd { from_end } else { (days, 0) };
+    }
     Ok(())
 }
 
 /// `hour:minute` or `hour:minute:second`.
-fn read_time(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
+fn read_time(word: Word<'_>, fields: &mut Fields) -> Result<(), ParseError> {
     let pieces: Vec<Word<'_>> = word.split(':').collect();
     let (hour, minute, second) = match pieces[..] {
         [hour, minute] => (hour, minute, None),
@@ -224,68 +204,37 @@ fn read_time(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
             return Err(word.expected("a time such as 09:00 or 09:00:30").with_hint("00:00"));
         }
     };
-    parts.hour = Component::read(hour, Kind::Hour)?;
-    parts.minute = Component::read(minute, Kind::Minute)?;
+    fields.hours = read_values(hour, Kind::Hour)?.hours();
+    fields.minutes = read_values(minute, Kind::Minute)?.low();
     if let Some(second) = second {
-        parts.second = Component::read(second, Kind::Second)?;
+        fields.moments = moments(&read_parts(second, Kind::Second)?);
     }
     Ok(())
 }
 
-impl Parts {
-    fn calendar(&self) -> Calendar {
-        let days = bits(&self.day, self.day_place);
-        let (dates, dates_from_end) = match (self.day_place, &self.day) {
-            (_, Component::Any) => (ALL_DATES, 0),
-            (Kind::DayFromEnd, _) => (0, days >> 1),
-            (_, _) => (days, 0),
-        };
-        let low = |word: u64| u32::try_from(word).expect("hours and days are below 32");
-        Calendar::new(Fields {
-            years: self.years(),
-            months: u16::try_from(bits(&self.month, Kind::Month)).expect("months are below 13"),
-            days: Days {
-                dates: low(dates.into()),
-                dates_from_end: low(dates_from_end.into()),
-                weekdays: self.weekdays,
-                join: Join::And,
-                ..Days::ALL
-            },
-            hours: bits(&self.hour, Kind::Hour),
-            minutes: self.minute.values(Kind::Minute).fold(0, |bits, value| bits | 1 << value),
-            moments: self.moments(),
-        })
+/// All values of a component, years counted from the first. Not for seconds, which are too many.
+fn read_values(word: Word<'_>, kind: Kind) -> Result<Values, ParseError> {
+    let first = if kind == Kind::Year { kind.first() } else { 0 };
+    let mut values = Values::default();
+    // One part at a time: a long text has many, and each up to 230 values.
+    for value in read_parts(word, kind)?.into_iter().flat_map(|part| part.values(kind)) {
+        values.insert(u16::try_from(value - first).expect("years are at most 2199, and all else is less"));
     }
+    Ok(values)
+}
 
-    fn years(&self) -> Option<[u64; 4]> {
-        let mut years = Values::default();
-        if self.year == Component::Any {
-            return None;
-        }
-        for year in self.year.values(Kind::Year) {
-            years.insert(u16::try_from(year - Kind::Year.first()).expect("years are at most 2199"));
-        }
-        Some(years.words())
+/// Whole seconds as bits wherever that is exact.
+fn moments(parts: &[Part]) -> Moments {
+    let fractions: Vec<Fraction> = parts.iter().map(|part| fraction(*part)).collect();
+    let is_whole =
+        |fraction: &Fraction| [fraction.first_ns, fraction.step_ns].iter().all(|ns| ns % SECOND_NS == 0);
+    let is_exact = fractions.iter().all(is_whole);
+    let listed = Moments::Fractions(fractions);
+    if !is_exact {
+        return listed;
     }
-
-    /// Whole seconds as bits wherever that is exact.
-    fn moments(&self) -> Moments {
-        let parts = match &self.second {
-            Component::Any => return Moments::Whole(u64::MAX >> 4),
-            Component::Parts(parts) => parts,
-        };
-        let fractions: Vec<Fraction> = parts.iter().map(|part| fraction(*part)).collect();
-        let is_whole = |fraction: &Fraction| {
-            [fraction.first_ns, fraction.step_ns].iter().all(|ns| ns % 1_000_000_000 == 0)
-        };
-        if !fractions.iter().all(is_whole) {
-            return Moments::Fractions(fractions);
-        }
-        let listed = Moments::Fractions(fractions);
-        let seconds =
-            (0..60).filter(|second| listed.next(second * 1_000_000_000) == Some(second * 1_000_000_000));
-        Moments::Whole(seconds.fold(0, |bits, second| bits | 1 << second))
-    }
+    let seconds = (0..60).filter(|second| listed.next(second * SECOND_NS) == Some(second * SECOND_NS));
+    Moments::Whole(seconds.fold(0, |bits, second| bits | 1 << second))
 }
 
 /// A range without a repetition continues in whole seconds.
@@ -297,8 +246,4 @@ fn fraction(part: Part) -> Fraction {
     };
     let step_us = if part.first == last_us { 0 } else { part.repetition.unwrap_or(SECOND_US) };
     Fraction { first_ns: part.first * 1000, last_ns: last_us * 1000, step_ns: step_us * 1000 }
-}
-
-fn bits(component: &Component, kind: Kind) -> u32 {
-    component.values(kind).fold(0, |bits, value| bits | 1 << value)
 }
