@@ -17,20 +17,16 @@ const WEEKDAYS: [&str; 8] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "S
 /// The most days that systemd counts back: every month has so many.
 const LONGEST_BACK: u32 = 28;
 
-/// The weekdays and the day of the month, separated as systemd does.
-struct DayParts {
-    weekdays: u8,
-    separator: char,
-    days: String,
-}
+/// The weekdays, and the day of the month behind what separates it from the month.
+type DayParts = (u8, String);
 
 pub(crate) fn write(calendar: &Calendar) -> Result<Translation, Untranslatable> {
     let fields = calendar.fields();
-    let parts = day_parts(&fields.days)?;
+    let (weekdays, days) = day_parts(&fields.days)?;
     let years =
         fields.years.map_or("*".to_owned(), |years| list(&year_members(years), |year| year.to_string()));
     let months = component(&members(fields.months.into()), 1, 12);
-    let weekdays = match parts.weekdays {
+    let weekdays = match weekdays {
         ALL_WEEKDAYS => String::new(),
         weekdays => {
             // systemd's week ends with Sunday.
@@ -46,8 +42,7 @@ pub(crate) fn write(calendar: &Calendar) -> Result<Translation, Untranslatable> 
             fractions.iter().map(|part| fraction(*part)).collect::<Vec<_>>().join(",")
         }
     };
-    let text =
-        format!("{weekdays}{years}-{months}{}{} {hours}:{minutes}:{seconds}", parts.separator, parts.days);
+    let text = format!("{weekdays}{years}-{months}{days} {hours}:{minutes}:{seconds}");
     Ok(Translation { text, notes: Vec::new() })
 }
 
@@ -66,7 +61,7 @@ fn day_parts(days: &Days) -> Result<DayParts, Untranslatable> {
     let is_any_weekday = days.weekdays == ALL_WEEKDAYS;
     if days.join == Join::Or {
         return if is_any_date || is_any_weekday {
-            Ok(DayParts { weekdays: ALL_WEEKDAYS, separator: '-', days: "*".to_owned() })
+            Ok((ALL_WEEKDAYS, "-*".to_owned()))
         } else {
             Err(Untranslatable::new(
                 "OnCalendar cannot say `either day`: its weekday and date must both match",
@@ -81,20 +76,18 @@ fn day_parts(days: &Days) -> Result<DayParts, Untranslatable> {
     }
     let weekdays = days.weekdays;
     match (is_any_date, days.dates, days.dates_from_end) {
-        (true, ..) => Ok(DayParts { weekdays, separator: '-', days: "*".to_owned() }),
-        (_, dates, 0) => {
-            Ok(DayParts { weekdays, separator: '-', days: component(&members(dates.into()), 1, 31) })
-        }
+        (true, ..) => Ok((weekdays, "-*".to_owned())),
+        (_, dates, 0) => Ok((weekdays, format!("-{}", component(&members(dates.into()), 1, 31)))),
         (_, 0, back) if back < 1 << LONGEST_BACK => {
             let counted: Vec<u16> = bits(back).map(|back| u16::from(back) + 1).collect();
-            let days = list(&counted, |day| format!("{day:02}"));
+            let days = format!("~{}", list(&counted, |day| format!("{day:02}")));
             // systemd 252 allows less in a long list: its own reader says whether it does.
-            if OnCalendar::parse(&format!("*-*~{days}")).is_err() {
+            if OnCalendar::parse(&format!("*-*{days}")).is_err() {
                 return Err(Untranslatable::new(
                     "a list of days from the end of the month reaches less far in systemd",
                 ));
             }
-            Ok(DayParts { weekdays, separator: '~', days })
+            Ok((weekdays, days))
         }
         (_, 0, _) => {
             Err(Untranslatable::new("OnCalendar counts back at most 28 days, because every month has them"))
@@ -118,7 +111,7 @@ fn numbered_weekdays(days: &Days) -> Result<DayParts, Untranslatable> {
         return Err(Untranslatable::new("OnCalendar cannot give each weekday a number of its own"));
     }
     if first == 1 {
-        return Ok(DayParts { weekdays, separator: '~', days: "01..07".to_owned() });
+        return Ok((weekdays, "~01..07".to_owned()));
     }
     if first & 1 != 0 {
         return Err(Untranslatable::new("OnCalendar counts days from one end of the month, not from both"));
@@ -127,7 +120,7 @@ fn numbered_weekdays(days: &Days) -> Result<DayParts, Untranslatable> {
         .map(|number| (7 * number - 6, (7 * number).min(31)))
         .map(|(first, last)| format!("{first:02}..{last:02}"))
         .collect();
-    Ok(DayParts { weekdays, separator: '-', days: weeks.join(",") })
+    Ok((weekdays, format!("-{}", weeks.join(","))))
 }
 
 fn component(values: &[u16], first: u16, last: u16) -> String {
