@@ -58,13 +58,8 @@ fn explain(zoned: &ZonedCalendar<'_>, change: Change) -> ClockChange {
     let times = times_between(zoned, low, high);
     let policy = zoned.policy_at(change);
     let at = change.at.to_zoned(zoned.zone.clone());
-    let clock = |time: DateTime| {
-        if before.date() == after.date() {
-            time.strftime("%H:%M").to_string()
-        } else {
-            time.strftime("%a %H:%M").to_string()
-        }
-    };
+    let format = if before.date() == after.date() { "%H:%M" } else { "%a %H:%M" };
+    let clock = |time: DateTime| time.strftime(format).to_string();
     let text = format!(
         "on {} the clock goes from {} to {} ({} to {})",
         at.strftime("%a %Y-%m-%d"),
@@ -105,9 +100,9 @@ fn overlap_effect(overlap: Overlap, times: &[String]) -> String {
 /// The first due times of `low..high`, and "more" if there are others.
 fn times_between(zoned: &ZonedCalendar<'_>, low: DateTime, high: DateTime) -> Vec<String> {
     let format = |time: DateTime| match (time.second(), time.subsec_nanosecond()) {
-        (0, 0) => time.strftime("%H:%M").to_string(),
-        (_, 0) => time.strftime("%H:%M:%S").to_string(),
-        _ => time.strftime("%H:%M:%S%.f").to_string(),
+        (0, 0) => "%H:%M",
+        (_, 0) => "%H:%M:%S",
+        _ => "%H:%M:%S%.f",
     };
     let mut times = Vec::new();
     let mut from = Some(low);
@@ -116,7 +111,7 @@ fn times_between(zoned: &ZonedCalendar<'_>, low: DateTime, high: DateTime) -> Ve
             times.push("more".to_owned());
             break;
         }
-        times.push(format(found));
+        times.push(found.strftime(format(found)).to_string());
         from = found.checked_add(SignedDuration::from_nanos(1)).ok();
     }
     times

@@ -75,7 +75,10 @@ fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, PhraseScope) {
         Shape::All | Shape::Step { first: 0, is_even: true, .. } => Some(&within_hours),
         _ => None,
     };
-    let reach = if hour_shape == Shape::All { PhraseScope::AllDay } else { PhraseScope::TimesOfDay };
+    let reach = match hour_shape {
+        Shape::All | Shape::Step { is_even: true, .. } => PhraseScope::AllDay,
+        _ => PhraseScope::TimesOfDay,
+    };
     let phrase = match (often, &between, &hour_shape, &minute_shape) {
         (Some(often), _, Shape::All, _) => often.clone(),
         (Some(often), Some(between), _, _) => format!("{often} {between}"),
@@ -88,8 +91,7 @@ fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, PhraseScope) {
         (Some(often), None, _, _) => format!("{often} in {}", hour_list(&hour_shape, hours)),
         _ => format!("{within_hours} of {}", hour_list(&hour_shape, hours)),
     };
-    let repeats_by_day = matches!(hour_shape, Shape::Step { is_even: true, .. });
-    (phrase, if repeats_by_day { PhraseScope::AllDay } else { reach })
+    (phrase, reach)
 }
 
 /// When within an hour or a minute.
