@@ -53,13 +53,21 @@ impl Unit {
     /// The numbers that may be written in this field, both ends included.
     pub fn range(self, dialect: Dialect) -> RangeInclusive<u16> {
         match (self, dialect) {
-            (Unit::Second | Unit::Minute, _) => 0..=59,
-            (Unit::Hour, _) => 0..=23,
-            (Unit::DayOfMonth, _) => 1..=31,
-            (Unit::Month, _) => 1..=12,
-            (Unit::DayOfWeek, Dialect::Unix) => 0..=7,
             (Unit::DayOfWeek, Dialect::Quartz) => 1..=7,
-            (Unit::Year, _) => 1970..=2199,
+            _ => self.row().1,
+        }
+    }
+
+    /// What it is called, its numbers in the Unix dialect, and its names.
+    fn row(self) -> (&'static str, RangeInclusive<u16>, &'static [&'static str]) {
+        match self {
+            Unit::Second => ("second", 0..=59, &[]),
+            Unit::Minute => ("minute", 0..=59, &[]),
+            Unit::Hour => ("hour", 0..=23, &[]),
+            Unit::DayOfMonth => ("day of the month", 1..=31, &[]),
+            Unit::Month => ("month", 1..=12, &MONTHS),
+            Unit::DayOfWeek => ("day of the week", 0..=7, &WEEKDAYS),
+            Unit::Year => ("year", 1970..=2199, &[]),
         }
     }
 
@@ -72,11 +80,7 @@ impl Unit {
     }
 
     pub(crate) fn names(self) -> &'static [&'static str] {
-        match self {
-            Unit::Month => &MONTHS,
-            Unit::DayOfWeek => &WEEKDAYS,
-            _ => &[],
-        }
+        self.row().2
     }
 
     pub(crate) fn article(self) -> &'static str {
@@ -103,15 +107,7 @@ impl Unit {
 
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Unit::Second => "second",
-            Unit::Minute => "minute",
-            Unit::Hour => "hour",
-            Unit::DayOfMonth => "day of the month",
-            Unit::Month => "month",
-            Unit::DayOfWeek => "day of the week",
-            Unit::Year => "year",
-        })
+        f.write_str(self.row().0)
     }
 }
 
