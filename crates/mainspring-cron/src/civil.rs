@@ -210,7 +210,7 @@ impl Calendar {
                 return self.edge_of_month::<D>(year, month);
             }
         }
-        let mut year = self.year_to_look_from::<D>(year)?;
+        let mut year = self.year_to_look_from::<D>(year);
         for _ in 0..CYCLE_YEARS {
             if !(Date::MIN.year()..=Date::MAX.year()).contains(&year) {
                 return None;
@@ -230,15 +230,12 @@ impl Calendar {
 
     /// The next year in the direction of the search, or the nearest end of the listed years if that is
     /// further.
-    fn year_to_look_from<D: Direction>(&self, year: i16) -> Option<i16> {
+    fn year_to_look_from<D: Direction>(&self, year: i16) -> i16 {
         let next = year + D::STEP;
-        if self.fields.years.is_none() {
-            return Some(next);
-        }
-        let last = FIRST_YEAR + 255;
         match D::STEP {
-            1 => Some(next.max(FIRST_YEAR)),
-            _ => Some(next.min(last)),
+            _ if self.fields.years.is_none() => next,
+            1 => next.max(FIRST_YEAR),
+            _ => next.min(FIRST_YEAR + 255),
         }
     }
 
