@@ -21,7 +21,7 @@
 
 use core::num::NonZeroU32;
 
-use crate::queue::{ExpiredTimer, FIRST_GENERATION, Reason, TimerId};
+use crate::queue::{ExpiredTimer, FIRST_GENERATION, Reason, RejectedTimer, TimerId};
 use crate::table::Table;
 use crate::tick::Tick;
 
@@ -71,8 +71,13 @@ impl<L, T> Arena<L, T> {
         self.live_count as usize
     }
 
-    /// Adds a live record. The error gives the payload back with the reason.
-    pub(crate) fn insert(&mut self, deadline: Tick, link: L, payload: T) -> Result<TimerId, (Reason, T)> {
+    /// Adds a live record.
+    pub(crate) fn insert(
+        &mut self,
+        deadline: Tick,
+        link: L,
+        payload: T,
+    ) -> Result<TimerId, RejectedTimer<T>> {
         let index = self.first_free;
         if index != NONE {
             let record = self.records.at_mut(index);
@@ -88,7 +93,7 @@ impl<L, T> Arena<L, T> {
         }
         let index = self.records.len();
         if index == NONE {
-            return Err((Reason::Full, payload));
+            return Err(RejectedTimer { reason: Reason::Full, payload });
         }
         let generation = self.fresh_generation;
         self.records.push(Record { deadline, link, generation, state: State::Live(payload) });

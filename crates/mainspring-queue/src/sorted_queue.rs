@@ -69,10 +69,7 @@ impl<I: SortedIndex, T> SortedQueue<I, T> {
 
 impl<I: SortedIndex, T> TimerQueue<T> for SortedQueue<I, T> {
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
-        let id = self
-            .arena
-            .insert(deadline, I::Link::default(), payload)
-            .map_err(|(reason, payload)| RejectedTimer { reason, payload })?;
+        let id = self.arena.insert(deadline, I::Link::default(), payload)?;
         self.index.insert(&mut self.arena, id.index);
         Ok(id)
     }

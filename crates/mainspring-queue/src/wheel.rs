@@ -242,9 +242,9 @@ pub(crate) trait Geometry {
         Equals::Fifo
     }
 
-    /// Chooses a slot for a timer that is due at `due`, later than `now` and rounded up to the granularity. A
-    /// timer is put there at once.
-    fn place<T>(&mut self, slots: &mut Slots<T>, now: Tick, due: Tick) -> Result<Slot, Reason>;
+    /// Chooses a slot for a timer that is due at `due`, later than `now`, within the horizon and rounded up
+    /// to the granularity. A timer is put there at once.
+    fn place<T>(&mut self, slots: &mut Slots<T>, now: Tick, due: Tick) -> Slot;
 
     /// Hears that a slot became vacant because its last timer was cancelled or reset.
     fn vacated(&mut self, _slot: Slot) {}
@@ -277,13 +277,17 @@ impl<G: Geometry, T> Wheel<G, T> {
         Wheel { geometry, slots: Slots::new(slot_count), now: Tick::ZERO }
     }
 
-    /// The slot for a deadline: that of the expired if it has passed.
-    fn slot_for(&mut self, deadline: Tick) -> Result<Slot, Reason> {
+    /// When a timer is due, unless that lies beyond the horizon.
+    fn due(&self, deadline: Tick) -> Option<Tick> {
         let due = deadline.round_up(self.geometry.granularity());
-        if due <= self.now {
-            return Ok(Slot::EXPIRED);
-        }
-        self.geometry.place(&mut self.slots, self.now, due)
+        self.geometry.horizon().is_none_or(|horizon| due.since(self.now) <= horizon).then_some(due)
+    }
+
+    /// Puts a record that is in no slot into that of its due tick: the list of the expired if it has passed.
+    fn put(&mut self, index: u32, due: Tick) {
+        let Wheel { geometry, slots, now } = self;
+        let slot = if due <= *now { Slot::EXPIRED } else { geometry.place(slots, *now, due) };
+        slots.push(index, slot);
     }
 
     /// Takes a record out of its slot and tells the geometry if nothing is left there.
@@ -298,19 +302,13 @@ impl<G: Geometry, T> Wheel<G, T> {
 
 impl<G: Geometry, T> TimerQueue<T> for Wheel<G, T> {
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
+        let Some(due) = self.due(deadline) else {
+            return Err(RejectedTimer { reason: Reason::BeyondHorizon, payload });
+        };
         // The record comes first: a full arena must not leave the geometry waiting for a timer.
-        let id = self
-            .slots
-            .arena
-            .insert(deadline, Link::LOOSE, payload)
-            .map_err(|(reason, payload)| RejectedTimer { reason, payload })?;
-        match self.slot_for(deadline) {
-            Ok(slot) => {
-                self.slots.push(id.index, slot);
-                Ok(id)
-            }
-            Err(reason) => Err(RejectedTimer { reason, payload: self.slots.arena.remove(id.index).payload }),
-        }
+        let id = self.slots.arena.insert(deadline, Link::LOOSE, payload)?;
+        self.put(id.index, due);
+        Ok(id)
     }
 
     fn cancel(&mut self, id: TimerId) -> Option<T> {
@@ -325,14 +323,10 @@ impl<G: Geometry, T> TimerQueue<T> for Wheel<G, T> {
         if !self.slots.arena.contains(id) {
             return Err(ResetError::NotPending);
         }
-        let due = deadline.round_up(self.geometry.granularity());
-        if self.geometry.horizon().is_some_and(|horizon| due.since(self.now) > horizon) {
-            return Err(ResetError::BeyondHorizon);
-        }
+        let due = self.due(deadline).ok_or(ResetError::BeyondHorizon)?;
         self.take_out(id.index);
         self.slots.arena.at_mut(id.index).deadline = deadline;
-        let slot = self.slot_for(deadline).expect("a deadline within the horizon has a slot");
-        self.slots.push(id.index, slot);
+        self.put(id.index, due);
         Ok(())
     }
 

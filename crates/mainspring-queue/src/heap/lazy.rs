@@ -151,10 +151,7 @@ impl<T> Default for Lazy<T> {
 impl<T> TimerQueue<T> for Lazy<T> {
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         self.clean_head();
-        let id = self
-            .arena
-            .insert(deadline, (), payload)
-            .map_err(|(reason, payload)| RejectedTimer { reason, payload })?;
+        let id = self.arena.insert(deadline, (), payload)?;
         self.entries.push(MarkedEntry { placed_under: deadline, id });
         let last = self.entries.len() - 1;
         sift_up(&mut self.entries, last, |_, _| ());

@@ -31,7 +31,7 @@ use alloc::vec::Vec;
 use super::{Geometry, Slot, Slots, Wheel};
 use crate::forward::forward;
 use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
 };
 use crate::tick::Tick;
 
@@ -136,8 +136,8 @@ impl Words {
 }
 
 impl Geometry for Words {
-    fn place<T>(&mut self, _slots: &mut Slots<T>, now: Tick, due: Tick) -> Result<Slot, Reason> {
-        Ok(self.occupy(now, due))
+    fn place<T>(&mut self, _slots: &mut Slots<T>, now: Tick, due: Tick) -> Slot {
+        self.occupy(now, due)
     }
 
     fn vacated(&mut self, slot: Slot) {

@@ -29,7 +29,7 @@
 use super::{Geometry, Slot, Slots, Wheel};
 use crate::forward::forward;
 use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
 };
 use crate::tick::Tick;
 
@@ -135,14 +135,6 @@ fn choose(now: Tick, due: Tick) -> Slot {
 }
 
 impl Cascade {
-    fn choose_and_note(&mut self, now: Tick, due: Tick) -> Slot {
-        let slot = choose(now, due);
-        if slot == Slot::number(FAR) {
-            self.far_earliest = self.far_earliest.min(due);
-        }
-        slot
-    }
-
     /// The first slot with a timer that starts after `now` and not after `limit`, and its start.
     fn next_slot<T>(&self, slots: &Slots<T>, now: Tick, limit: Tick) -> Option<(Slot, Tick)> {
         for ring in Ring::ALL {
@@ -163,8 +155,12 @@ impl Cascade {
 }
 
 impl Geometry for Cascade {
-    fn place<T>(&mut self, _slots: &mut Slots<T>, now: Tick, due: Tick) -> Result<Slot, Reason> {
-        Ok(self.choose_and_note(now, due))
+    fn place<T>(&mut self, _slots: &mut Slots<T>, now: Tick, due: Tick) -> Slot {
+        let slot = choose(now, due);
+        if slot == Slot::number(FAR) {
+            self.far_earliest = self.far_earliest.min(due);
+        }
+        slot
     }
 
     fn vacated(&mut self, slot: Slot) {
@@ -181,7 +177,7 @@ impl Geometry for Cascade {
                 continue;
             }
             self.vacated(slot);
-            slots.cascade(slot, now, 1, |_, due| self.choose_and_note(now, due));
+            slots.cascade(slot, now, 1, |slots, due| self.place(slots, now, due));
         }
     }
 

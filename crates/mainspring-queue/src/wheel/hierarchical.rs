@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 use super::{Geometry, Slot, Slots, Wheel};
 use crate::forward::forward;
 use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
 };
 use crate::tick::Tick;
 
@@ -125,14 +125,6 @@ impl Levels {
         level.slot(level.digit(due))
     }
 
-    fn choose_and_note(&mut self, now: Tick, due: Tick) -> Slot {
-        let slot = self.choose(now, due);
-        if slot == self.far {
-            self.far_earliest = self.far_earliest.min(due);
-        }
-        slot
-    }
-
     /// The first slot with a timer that starts after `now` and not after `limit`, and its start.
     fn next_slot<T>(&self, slots: &Slots<T>, now: Tick, limit: Tick) -> Option<(Slot, Tick)> {
         for level in &self.levels {
@@ -152,8 +144,12 @@ impl Levels {
 }
 
 impl Geometry for Levels {
-    fn place<T>(&mut self, _slots: &mut Slots<T>, now: Tick, due: Tick) -> Result<Slot, Reason> {
-        Ok(self.choose_and_note(now, due))
+    fn place<T>(&mut self, _slots: &mut Slots<T>, now: Tick, due: Tick) -> Slot {
+        let slot = self.choose(now, due);
+        if slot == self.far {
+            self.far_earliest = self.far_earliest.min(due);
+        }
+        slot
     }
 
     fn vacated(&mut self, slot: Slot) {
@@ -166,7 +162,7 @@ impl Geometry for Levels {
         while let Some((slot, start)) = self.next_slot(slots, now, target) {
             now = start;
             self.vacated(slot);
-            slots.cascade(slot, now, 1, |_, due| self.choose_and_note(now, due));
+            slots.cascade(slot, now, 1, |slots, due| self.place(slots, now, due));
         }
     }
 

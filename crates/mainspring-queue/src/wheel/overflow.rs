@@ -35,7 +35,7 @@ use super::{Geometry, Slot, Slots, Wheel};
 use crate::forward::forward;
 use crate::heap::Quaternary;
 use crate::queue::{
-    Budget, Equals, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+    Budget, Equals, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
 };
 use crate::tick::Tick;
 
@@ -138,8 +138,18 @@ impl Levels {
         slots.grow(self.slot_count as usize);
         self.expirations.resize(LEVELS + self.widths.len() * self.slot_count as usize, None);
     }
+}
 
-    fn choose<T>(&mut self, slots: &mut Slots<T>, now: Tick, due: Tick) -> Slot {
+impl Geometry for Levels {
+    fn granularity(&self) -> u64 {
+        self.ticks_per_slot
+    }
+
+    fn equals(&self) -> Equals {
+        Equals::Unspecified
+    }
+
+    fn place<T>(&mut self, slots: &mut Slots<T>, now: Tick, due: Tick) -> Slot {
         let (slot, expiration) = if self.is_end(due) {
             (Slot::number(END), due)
         } else {
@@ -157,27 +167,13 @@ impl Levels {
         }
         slot
     }
-}
-
-impl Geometry for Levels {
-    fn granularity(&self) -> u64 {
-        self.ticks_per_slot
-    }
-
-    fn equals(&self) -> Equals {
-        Equals::Unspecified
-    }
-
-    fn place<T>(&mut self, slots: &mut Slots<T>, now: Tick, due: Tick) -> Result<Slot, Reason> {
-        Ok(self.choose(slots, now, due))
-    }
 
     fn advance<T>(&mut self, slots: &mut Slots<T>, _now: Tick, target: Tick) {
         self.order.advance(target);
         while let Some(next) = self.order.pop_expired() {
             let (slot, now) = (next.payload, next.deadline);
             self.expirations[slot.as_number()] = None;
-            slots.cascade(slot, now, self.ticks_per_slot, |slots, due| self.choose(slots, now, due));
+            slots.cascade(slot, now, self.ticks_per_slot, |slots, due| self.place(slots, now, due));
         }
     }
 

@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 use super::{Geometry, Slot, Slots, Wheel};
 use crate::forward::forward;
 use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
 };
 use crate::tick::Tick;
 
@@ -106,8 +106,8 @@ impl Geometry for HashedRing {
         self.ticks_per_slot
     }
 
-    fn place<T>(&mut self, _slots: &mut Slots<T>, _now: Tick, due: Tick) -> Result<Slot, Reason> {
-        Ok(self.slot_at(self.turn_of(due)))
+    fn place<T>(&mut self, _slots: &mut Slots<T>, _now: Tick, due: Tick) -> Slot {
+        self.slot_at(self.turn_of(due))
     }
 
     fn advance<T>(&mut self, slots: &mut Slots<T>, now: Tick, target: Tick) {

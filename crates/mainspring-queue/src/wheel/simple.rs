@@ -18,7 +18,7 @@
 use super::{Geometry, Slot, Slots, Wheel};
 use crate::forward::forward;
 use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
 };
 use crate::tick::Tick;
 
@@ -69,8 +69,8 @@ impl Geometry for Ring {
         Some(self.slot_count)
     }
 
-    fn place<T>(&mut self, _slots: &mut Slots<T>, now: Tick, due: Tick) -> Result<Slot, Reason> {
-        if due.since(now) <= self.slot_count { Ok(self.slot_at(due)) } else { Err(Reason::BeyondHorizon) }
+    fn place<T>(&mut self, _slots: &mut Slots<T>, _now: Tick, due: Tick) -> Slot {
+        self.slot_at(due)
     }
 
     fn advance<T>(&mut self, slots: &mut Slots<T>, now: Tick, target: Tick) {
