@@ -7,9 +7,7 @@
 //!
 //! Cost: a comparison per schedule. It changes nothing else.
 
-use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::{Budget, ExpiredTimer, PopResult, Reason, RejectedTimer, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// A queue with a limit. See the [module](self).
@@ -60,56 +58,12 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for LimitedQueue<Q> {
         self.queue.reset(id, deadline)
     }
 
-    fn deadline(&self, id: TimerId) -> Option<Tick> {
-        self.queue.deadline(id)
-    }
-
-    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
-        self.queue.payload_mut(id)
-    }
-
-    fn next_wakeup(&self) -> Option<Tick> {
-        self.queue.next_wakeup()
-    }
-
-    fn advance(&mut self, now: Tick) {
-        self.queue.advance(now);
-    }
-
     fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         self.queue.pop_expired()
     }
 
-    fn advance_within(&mut self, now: Tick, budget: &mut Budget) {
-        self.queue.advance_within(now, budget);
-    }
-
     fn pop_within(&mut self, budget: &mut Budget) -> PopResult<T> {
         self.queue.pop_within(budget)
-    }
-
-    fn now(&self) -> Tick {
-        self.queue.now()
-    }
-
-    fn len(&self) -> usize {
-        self.queue.len()
-    }
-
-    fn peek(&self) -> Option<(TimerId, Tick)> {
-        self.queue.peek()
-    }
-
-    fn compact(&mut self) {
-        self.queue.compact();
-    }
-
-    fn trim(&mut self, budget: &mut Budget) -> bool {
-        self.queue.trim(budget)
-    }
-
-    fn profile(&self) -> Profile {
-        self.queue.profile()
     }
 
     fn check(&self) {
@@ -120,6 +74,8 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for LimitedQueue<Q> {
         );
         self.queue.check();
     }
+
+    crate::forward!(rest: limited => limited.queue);
 }
 
 #[cfg(test)]

@@ -22,10 +22,7 @@
 //! others, "Introduction to Algorithms", chapter 13; nginx, `ngx_event_timer.c`, for the use.
 
 use crate::arena::{Arena, NONE};
-use crate::forward::forward;
-use crate::queue::{
-    Budget, Equals, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::{Equals, TimerQueue};
 use crate::sorted_queue::{SortedIndex, SortedQueue};
 use crate::tick::Tick;
 
@@ -58,7 +55,7 @@ impl<T> Default for RedBlackTree<T> {
 }
 
 impl<T> TimerQueue<T> for RedBlackTree<T> {
-    forward!(queue => queue.0);
+    crate::forward!(queue => queue.0);
 }
 
 /// The tree itself: its root and its leftmost node.

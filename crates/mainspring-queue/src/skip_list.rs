@@ -28,10 +28,7 @@
 //! Source: W. Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees" (1990).
 
 use crate::arena::{Arena, NONE};
-use crate::forward::forward;
-use crate::queue::{
-    Budget, Equals, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::{Equals, TimerQueue};
 use crate::sorted_queue::{SortedIndex, SortedQueue};
 use crate::table::Table;
 use crate::tick::Tick;
@@ -86,7 +83,7 @@ impl<T> Default for SkipList<T> {
 }
 
 impl<T> TimerQueue<T> for SkipList<T> {
-    forward!(queue => queue.0);
+    crate::forward!(queue => queue.0);
 }
 
 /// The list itself.

@@ -17,10 +17,7 @@ use alloc::vec::Vec;
 
 use super::{Entry, check_order, sift_down, sift_up};
 use crate::arena::Arena;
-use crate::forward::forward;
-use crate::queue::{
-    Budget, Equals, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::{Equals, TimerQueue};
 use crate::sorted_queue::{SortedIndex, SortedQueue};
 use crate::tick::Tick;
 
@@ -53,7 +50,7 @@ impl<T> Default for Quaternary<T> {
 }
 
 impl<T> TimerQueue<T> for Quaternary<T> {
-    forward!(queue => queue.0);
+    crate::forward!(queue => queue.0);
 }
 
 /// The heap itself: entries that name records, which name their entries' places.

@@ -29,10 +29,7 @@
 use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::forward::forward;
-use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::TimerQueue;
 use crate::tick::Tick;
 
 const DIGIT_BITS: u32 = 6;
@@ -74,7 +71,7 @@ impl<T> Default for Bitmap<T> {
 }
 
 impl<T> TimerQueue<T> for Bitmap<T> {
-    forward!(queue => queue.0);
+    crate::forward!(queue => queue.0);
 }
 
 /// The occupancy words.

@@ -27,10 +27,7 @@
 //! Source: skynet, `skynet_timer.c`; Linux up to 4.7, `kernel/timer.c`.
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::forward::forward;
-use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::TimerQueue;
 use crate::tick::Tick;
 
 const NEAR_BITS: u32 = 8;
@@ -74,7 +71,7 @@ impl<T> Default for Cascading<T> {
 }
 
 impl<T> TimerQueue<T> for Cascading<T> {
-    forward!(queue => queue.0);
+    crate::forward!(queue => queue.0);
 }
 
 /// The five rings and the far list.

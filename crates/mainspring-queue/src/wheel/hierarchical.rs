@@ -25,10 +25,7 @@
 use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::forward::forward;
-use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::TimerQueue;
 use crate::tick::Tick;
 
 /// The hierarchical wheel. See the [module](self).
@@ -73,7 +70,7 @@ impl<T> Hierarchical<T> {
 }
 
 impl<T> TimerQueue<T> for Hierarchical<T> {
-    forward!(queue => queue.0);
+    crate::forward!(queue => queue.0);
 }
 
 /// One ring of slots.

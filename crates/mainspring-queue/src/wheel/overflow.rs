@@ -32,11 +32,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::forward::forward;
 use crate::heap::Quaternary;
-use crate::queue::{
-    Budget, Equals, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::{Equals, TimerQueue};
 use crate::tick::Tick;
 
 /// The overflow wheel of Kafka. See the [module](self).
@@ -81,7 +78,7 @@ impl<T> Overflow<T> {
 }
 
 impl<T> TimerQueue<T> for Overflow<T> {
-    forward!(queue => queue.0);
+    crate::forward!(queue => queue.0);
 }
 
 /// The number of the slot for the end of time where that is no multiple of a slot's width. It is beyond the
@@ -198,6 +195,7 @@ impl Geometry for Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::TimerId;
 
     fn schedule(wheel: &mut Overflow<()>, deadline: u64) -> TimerId {
         wheel.schedule(Tick::new(deadline), ()).expect("an overflow wheel has no horizon")

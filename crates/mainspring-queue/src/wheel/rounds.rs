@@ -25,10 +25,7 @@
 use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::forward::forward;
-use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::{TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// The hashed wheel with rounds. See the [module](self).
@@ -71,7 +68,7 @@ impl<T> Rounds<T> {
 }
 
 impl<T> TimerQueue<T> for Rounds<T> {
-    forward!(queue => queue.0);
+    crate::forward!(queue => queue.0);
 }
 
 /// One ring of slots that each last some ticks. A *turn* is a slot's width in time: turn n ends at tick

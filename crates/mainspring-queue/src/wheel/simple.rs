@@ -16,10 +16,7 @@
 //! hand has been emptied and is free for the tick one ring ahead.
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::forward::forward;
-use crate::queue::{
-    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::TimerQueue;
 use crate::tick::Tick;
 
 /// The simple timing wheel. See the [module](self).
@@ -49,7 +46,7 @@ impl<T> Simple<T> {
 }
 
 impl<T> TimerQueue<T> for Simple<T> {
-    forward!(queue => queue.0);
+    crate::forward!(queue => queue.0);
 }
 
 /// One ring of slots, a tick each.

@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mainspring_queue::{
-    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, Tick, TimerId, TimerQueue,
+    Budget, ExpiredTimer, PopResult, RejectedTimer, ResetError, Tick, TimerId, TimerQueue, forward,
 };
 
 use super::{Operation, Step, Trace};
@@ -121,9 +121,17 @@ impl Recorder {
         self.shared.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[cold]
+    /// Records an operation if it is on.
     #[inline]
     fn note(&self, id: TimerId, operation: Operation) {
+        if self.is_on() {
+            self.record_step(id, operation);
+        }
+    }
+
+    #[cold]
+    #[inline]
+    fn record_step(&self, id: TimerId, operation: Operation) {
         let at = self.shared.clock.now();
         let mut record = self.record();
         let number = match operation {
@@ -188,118 +196,49 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
     #[inline]
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let id = self.queue.schedule(deadline, payload)?;
-        if self.recorder.is_on() {
-            self.recorder.note(id, Operation::Schedule(deadline));
-        }
+        self.recorder.note(id, Operation::Schedule(deadline));
         Ok(id)
     }
 
     #[inline]
     fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let id = self.queue.schedule_past_limit(deadline, payload)?;
-        if self.recorder.is_on() {
-            self.recorder.note(id, Operation::Schedule(deadline));
-        }
+        self.recorder.note(id, Operation::Schedule(deadline));
         Ok(id)
     }
 
     #[inline]
     fn cancel(&mut self, id: TimerId) -> Option<T> {
-        let payload = self.queue.cancel(id)?;
-        if self.recorder.is_on() {
-            self.recorder.note(id, Operation::Cancel);
-        }
-        Some(payload)
+        self.queue.cancel(id).inspect(|_| self.recorder.note(id, Operation::Cancel))
     }
 
     #[inline]
     fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         self.queue.reset(id, deadline)?;
-        if self.recorder.is_on() {
-            self.recorder.note(id, Operation::Reset(deadline));
-        }
+        self.recorder.note(id, Operation::Reset(deadline));
         Ok(())
     }
 
     #[inline]
-    fn deadline(&self, id: TimerId) -> Option<Tick> {
-        self.queue.deadline(id)
-    }
-
-    #[inline]
-    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
-        self.queue.payload_mut(id)
-    }
-
-    #[inline]
-    fn next_wakeup(&self) -> Option<Tick> {
-        self.queue.next_wakeup()
-    }
-
-    #[inline]
-    fn advance(&mut self, now: Tick) {
-        self.queue.advance(now);
-    }
-
-    #[inline]
     fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
-        let expired = self.queue.pop_expired()?;
-        if self.recorder.is_on() {
-            self.recorder.note(expired.id, Operation::Fire);
-        }
-        Some(expired)
-    }
-
-    #[inline]
-    fn advance_within(&mut self, now: Tick, budget: &mut Budget) {
-        self.queue.advance_within(now, budget);
+        self.queue.pop_expired().inspect(|expired| self.recorder.note(expired.id, Operation::Fire))
     }
 
     #[inline]
     fn pop_within(&mut self, budget: &mut Budget) -> PopResult<T> {
         let popped = self.queue.pop_within(budget);
-        if let PopResult::Timer(expired) = &popped
-            && self.recorder.is_on()
-        {
+        if let PopResult::Timer(expired) = &popped {
             self.recorder.note(expired.id, Operation::Fire);
         }
         popped
     }
 
     #[inline]
-    fn now(&self) -> Tick {
-        self.queue.now()
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.queue.len()
-    }
-
-    #[inline]
-    fn peek(&self) -> Option<(TimerId, Tick)> {
-        self.queue.peek()
-    }
-
-    #[inline]
-    fn compact(&mut self) {
-        self.queue.compact();
-    }
-
-    #[inline]
-    fn trim(&mut self, budget: &mut Budget) -> bool {
-        self.queue.trim(budget)
-    }
-
-    #[inline]
-    fn profile(&self) -> Profile {
-        self.queue.profile()
-    }
-
-    #[inline]
     fn check(&self) {
         self.queue.check();
     }
+
+    forward!(rest: recorded => recorded.queue);
 }
 
 #[cfg(test)]
