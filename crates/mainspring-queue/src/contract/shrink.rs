@@ -15,6 +15,7 @@ use std::format;
 use std::panic::{self, AssertUnwindSafe};
 use std::string::{String, ToString};
 use std::sync::Once;
+use std::vec::Vec;
 
 use super::outcome::{Difference, Outcome};
 use super::runner::{Token, run};
@@ -70,16 +71,27 @@ pub(super) fn shrink<Q: TimerQueue<Token>>(
     shrinker.cut_tail();
     let mut size = shrinker.script.steps.len() / 2;
     while size > 0 && shrinker.attempt_count < ATTEMPT_MAX {
-        let has_shrunk = shrinker.remove_pieces(size, make);
+        // Each piece that is not needed goes.
+        let remove = |steps: &mut Vec<Step>, start: usize| {
+            steps.drain(start..steps.len().min(start + size));
+            !steps.is_empty()
+        };
+        let has_shrunk = shrinker.pass(size, &[&remove], make);
         if size > 1 || !has_shrunk {
             size /= 2;
         }
     }
     shrinker.remove_pairs(make);
-    shrinker.join_advances(make);
-    shrinker.lower_numbers(make);
+    shrinker.pass(1, &[&join_advances], make);
+    // Each number is lowered: to 0, else to half, else by one.
+    let lower =
+        |lower: fn(u64) -> u64| move |steps: &mut Vec<Step>, place| lower_step(&mut steps[place], lower);
+    shrinker.pass(1, &[&lower(|_| 0), &lower(|ticks| ticks / 2), &lower(|ticks| ticks - 1)], make);
     (shrinker.script, shrinker.difference)
 }
+
+/// Changes steps at a place; tells whether it did.
+type Edit<'a> = dyn Fn(&mut Vec<Step>, usize) -> bool + 'a;
 
 struct Shrinker {
     script: Script,
@@ -102,19 +114,17 @@ impl Shrinker {
         true
     }
 
-    /// Removes every piece of `size` steps that is not needed.
-    fn remove_pieces<Q: TimerQueue<Token>>(&mut self, size: usize, make: &impl Fn() -> Q) -> bool {
-        let mut has_shrunk = false;
-        let mut start = 0;
-        while start < self.script.steps.len() && self.attempt_count < ATTEMPT_MAX {
-            let mut candidate = self.script.clone();
-            let end = candidate.steps.len().min(start + size);
-            candidate.steps.drain(start..end);
-            if !candidate.steps.is_empty() && self.try_script(candidate, make) {
-                has_shrunk = true;
-            } else {
-                start += size;
-            }
+    /// Makes one of the edits at each place, the first with which the script still fails. It is kept, and the
+    /// place is tried again. Tells whether there was one.
+    fn pass<Q: TimerQueue<Token>>(&mut self, stride: usize, edits: &[&Edit], make: &impl Fn() -> Q) -> bool {
+        let (mut place, mut has_shrunk) = (0, false);
+        while place < self.script.steps.len() && self.attempt_count < ATTEMPT_MAX {
+            let is_kept = edits.iter().any(|edit| {
+                let mut candidate = self.script.clone();
+                edit(&mut candidate.steps, place) && self.try_script(candidate, make)
+            });
+            has_shrunk |= is_kept;
+            place += if is_kept { 0 } else { stride };
         }
         has_shrunk
     }
@@ -137,43 +147,22 @@ impl Shrinker {
             }
         }
     }
+}
 
-    /// Makes one advance of two that follow each other.
-    fn join_advances<Q: TimerQueue<Token>>(&mut self, make: &impl Fn() -> Q) {
-        let mut index = 1;
-        while index < self.script.steps.len() && self.attempt_count < ATTEMPT_MAX {
-            let mut candidate = self.script.clone();
-            let joined = match (&candidate.steps[index - 1], &candidate.steps[index]) {
-                (Step::Advance(When::After(first)), Step::Advance(When::After(second))) => {
-                    Some(Step::Advance(When::After(first.saturating_add(*second))))
-                }
-                _ => None,
-            };
-            let is_joined = joined.is_some_and(|joined| {
-                candidate.steps.splice(index - 1..=index, [joined]);
-                self.try_script(candidate, make)
-            });
-            index += usize::from(!is_joined);
-        }
-    }
-
-    /// Lowers each number: to 0, else to half, else by one.
-    fn lower_numbers<Q: TimerQueue<Token>>(&mut self, make: &impl Fn() -> Q) {
-        let mut index = 0;
-        while index < self.script.steps.len() && self.attempt_count < ATTEMPT_MAX {
-            let lowered = [|_| 0, |ticks| ticks / 2, |ticks: u64| ticks - 1].iter().any(|lower| {
-                let mut candidate = self.script.clone();
-                lower_step(&mut candidate.steps[index], lower) && self.try_script(candidate, make)
-            });
-            if !lowered {
-                index += 1;
-            }
-        }
-    }
+/// Makes one advance of two that follow each other; tells whether there are two.
+fn join_advances(steps: &mut Vec<Step>, place: usize) -> bool {
+    let Some([Step::Advance(When::After(first)), Step::Advance(When::After(second))]) =
+        steps.get(place..place + 2)
+    else {
+        return false;
+    };
+    let joined = Step::Advance(When::After(first.saturating_add(*second)));
+    steps.splice(place..place + 2, [joined]);
+    true
 }
 
 /// Lowers the number of a step; tells whether that made a difference.
-fn lower_step(step: &mut Step, lower: &fn(u64) -> u64) -> bool {
+fn lower_step(step: &mut Step, lower: fn(u64) -> u64) -> bool {
     let (Step::Schedule(_, when) | Step::Reset(_, when, _) | Step::Advance(when)) = step else {
         return false;
     };
