@@ -93,18 +93,6 @@ impl fmt::Display for Tick {
     }
 }
 
-impl From<u64> for Tick {
-    fn from(steps: u64) -> Tick {
-        Tick(steps)
-    }
-}
-
-impl From<Tick> for u64 {
-    fn from(tick: Tick) -> u64 {
-        tick.get()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::Tick;

@@ -91,11 +91,6 @@ impl<T> Lazy<T> {
         }
     }
 
-    /// Returns how many heap entries there are, dead ones included: at most 4/3 of the timers, and a few.
-    pub fn entry_count(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Sweeps the dead entries and puts the moved ones right. O(n).
     fn adjust(&mut self) {
         let arena = &self.arena;
@@ -275,7 +270,7 @@ mod tests {
         for step in 0..100_000_u64 {
             let id = queue.schedule(Tick::new(1_000_000 + step), step).expect("the heap has room");
             assert_eq!(queue.cancel(id), Some(step));
-            assert!(queue.entry_count() <= SWEEP_MIN + 1);
+            assert!(queue.entries.len() <= SWEEP_MIN + 1);
         }
         queue.check();
     }
@@ -287,7 +282,7 @@ mod tests {
         for later in 11..1_000 {
             queue.reset(id, Tick::new(later)).expect("the timer is pending");
         }
-        assert_eq!(queue.entry_count(), 1);
+        assert_eq!(queue.entries.len(), 1);
         assert_eq!(queue.next_wakeup(), Some(Tick::new(10)));
         queue.advance(Tick::new(10));
         assert_eq!(queue.next_wakeup(), Some(Tick::new(999)));

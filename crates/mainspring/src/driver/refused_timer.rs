@@ -102,9 +102,3 @@ impl<T> From<RefusedTimer<T>> for Refusal {
         refused.reason
     }
 }
-
-impl From<Reason> for Refusal {
-    fn from(reason: Reason) -> Refusal {
-        Refusal::Rejected(reason)
-    }
-}
