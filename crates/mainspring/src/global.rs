@@ -26,12 +26,10 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use mainspring_queue::wheel::Chunked;
-
 use crate::clock::Monotonic;
 use crate::driver::{Refusal, Single};
 use crate::engine::Engine;
-use crate::front::{Futures, Interval, PeriodError, Periodic, Sleep, Task, Timeout, Timer};
+use crate::front::{Futures, Interval, PeriodError, Periodic, Sleep, Timeout, Timer};
 use crate::handle::Handle;
 
 static GLOBAL: OnceLock<Engine> = OnceLock::new();
@@ -194,9 +192,7 @@ fn futures() -> Futures {
 }
 
 fn refusing(reason: Refusal) -> Futures {
-    let driver = Single::new(Chunked::<Task>::new(), Monotonic::new());
-    driver.refuse(reason);
-    Futures::new(Handle::new(Arc::new(driver)))
+    Futures::new(Handle::new(Arc::new(Single::refusing(Monotonic::new(), reason))))
 }
 
 #[cfg(test)]

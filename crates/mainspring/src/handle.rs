@@ -66,7 +66,7 @@ impl<T> Handle<T> {
     #[inline]
     pub(crate) fn local_or_absent(&self) -> Local<T>
     where
-        T: 'static,
+        T: Send + 'static,
     {
         self.local().unwrap_or_else(|_| Local::absent(Arc::clone(&self.timers), Arc::clone(&self.locals)))
     }

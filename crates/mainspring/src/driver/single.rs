@@ -26,6 +26,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{ResetError, Tick, TimerQueue};
 
 use super::driver_threads::DriverThreads;
@@ -54,6 +55,16 @@ pub struct Single<Q> {
     notifier: Notifier,
     clock: Arc<dyn Clock>,
     threads: DriverThreads,
+}
+
+impl<T> Single<Chunked<T>> {
+    /// Makes a driver that takes no timer at all, for a reason. No thread runs it. Its queue is the default
+    /// engine's, for which a program has the code.
+    pub(crate) fn refusing(clock: impl Clock, reason: Refusal) -> Single<Chunked<T>> {
+        let driver = Single::new(Chunked::new(), clock);
+        driver.shards[0].refuse(reason);
+        driver
+    }
 }
 
 impl<Q> Single<Q> {
@@ -137,11 +148,6 @@ impl<Q> Single<Q> {
     pub fn stop(&self) {
         self.shards[0].stop();
         self.notifier.notify();
-    }
-
-    /// Takes no timer at all, for a reason. No thread runs it.
-    pub(crate) fn refuse(&self, reason: Refusal) {
-        self.shards[0].refuse(reason);
     }
 
     fn turn<T>(&self, fire: &mut impl Fire<T>) -> Turn

@@ -13,8 +13,6 @@
 //!
 //! It does not choose the shard: the driver does.
 
-mod absent;
-
 use std::fmt;
 use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -22,9 +20,8 @@ use std::sync::{Arc, OnceLock};
 
 use mainspring_queue::Tick;
 
-use self::absent::Absent;
 use crate::clock::Clock;
-use crate::driver::{Part, Refusal, RefusedTimer, TimerId, Timers};
+use crate::driver::{Part, Refusal, RefusedTimer, Single, TimerId, Timers};
 
 /// How many slots are found at once. The default driver has no more shards.
 const BLOCK_SLOT_COUNT: usize = 64;
@@ -114,13 +111,14 @@ impl<T> Locals<T> {
     }
 }
 
-impl<T: 'static> Local<T> {
+impl<T: Send + 'static> Local<T> {
     /// A part that refuses everything, until it is [asked again](Self::ask_again): the driver has no thread
     /// for a better one.
     #[cold]
     pub(super) fn absent(timers: Arc<dyn Timers<T>>, locals: Arc<Locals<T>>) -> Local<T> {
-        let part = Arc::new(Absent::new(Arc::clone(&locals.clock)));
-        let shard = Part::<T>::shard(&*part);
+        let refusing = Single::refusing(Arc::clone(&locals.clock), Refusal::NoThread);
+        let part = Timers::<T>::local(&refusing).expect("its one queue has a part for each thread");
+        let shard = part.shard();
         Local { slot: Arc::new(Slot { part, shard, driver: Some(PartSource { timers, locals }) }) }
     }
 
