@@ -91,11 +91,6 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 ///         Tick::new(self.count.load(Ordering::SeqCst))
 ///     }
 ///
-///     fn after(&self, delay: Duration) -> Tick {
-///         // Rounded up, so that no timer is early.
-///         self.now().after(u64::try_from(delay.as_millis().div_ceil(20)).unwrap_or(u64::MAX))
-///     }
-///
 ///     fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
 ///         let mut notifiers = self.notifiers.lock().unwrap();
 ///         if !notifiers.iter().any(|other| other.is_same(notifier)) {
@@ -128,17 +123,22 @@ pub trait Clock: Send + Sync + 'static {
         tick <= self.now()
     }
 
+    /// Returns the last tick that has begun, and how much of it has passed, in nanoseconds: what delays and
+    /// periods are counted from, so that parts of a tick are not lost. A clock that does not tell parts of a
+    /// tick says 0, which happens unless this is overridden.
+    fn now_in_parts(&self) -> (Tick, u128) {
+        (self.now(), 0)
+    }
+
     /// Returns the first tick that begins no earlier than `delay` from now, so that a timer with this
     /// deadline is never early; for no delay, which is over at once, the tick that has begun. [`Tick::MAX`],
     /// which is never reached in practice, where that lies beyond the end of time.
-    fn after(&self, delay: Duration) -> Tick;
-
-    /// Returns how far from the beginning of tick 0 the time is that lies `delay` from now, in nanoseconds:
-    /// what periods are counted from, so that parts of a tick are not lost each time. A clock that does not
-    /// tell parts of a tick says what it says by [`after`](Self::after), which happens unless this is
-    /// overridden.
-    fn after_ns(&self, delay: Duration) -> u128 {
-        u128::from(self.after(delay).get()).saturating_mul(self.resolution().as_nanos())
+    fn after(&self, delay: Duration) -> Tick {
+        let (now, passed_ns) = self.now_in_parts();
+        if delay.is_zero() {
+            return now;
+        }
+        now.after(ticks_rounded_up(passed_ns + delay.as_nanos(), self.resolution()).get())
     }
 
     /// Blocks the calling thread until the tick `until` has begun or the notifier is notified; without

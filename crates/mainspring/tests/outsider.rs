@@ -44,10 +44,6 @@ impl Clock for Seconds {
         Tick::new(self.now.load(Ordering::SeqCst))
     }
 
-    fn after(&self, delay: Duration) -> Tick {
-        self.now().after(delay.as_secs() + u64::from(delay.subsec_nanos() > 0))
-    }
-
     fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
         let mut notifiers = self.notifiers.lock().unwrap();
         if !notifiers.iter().any(|other| other.is_same(notifier)) {

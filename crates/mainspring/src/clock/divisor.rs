@@ -37,7 +37,7 @@ impl Divisor {
 
     /// Quotient and rest.
     #[inline]
-    fn divide(self, n: u64) -> (u64, u64) {
+    pub(super) fn divide(self, n: u64) -> (u64, u64) {
         let estimate = ((u128::from(n) * u128::from(self.reciprocal)) >> u64::BITS) as u64;
         let rest = n - estimate * self.number;
         // No branch: whether it is one more cannot be foreseen.

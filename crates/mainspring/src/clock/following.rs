@@ -33,7 +33,7 @@ use mainspring_queue::Tick;
 #[cfg(target_os = "linux")]
 use super::wall::{BootTime, Watch};
 use super::wall::{System, WallClock};
-use super::{Clock, Monotonic, Notifier, ticks_rounded_up};
+use super::{Clock, Monotonic, Notifier};
 
 /// A clock that follows the wall clock forward and never goes back.
 ///
@@ -197,19 +197,9 @@ impl Clock for Following {
         self.read().0.now
     }
 
-    fn after(&self, delay: Duration) -> Tick {
+    fn now_in_parts(&self) -> (Tick, u128) {
         let (state, passed) = self.read();
-        if delay.is_zero() {
-            return state.now;
-        }
-        let ticks = ticks_rounded_up(passed.as_nanos() + delay.as_nanos(), self.resolution);
-        state.now.after(ticks.get())
-    }
-
-    fn after_ns(&self, delay: Duration) -> u128 {
-        let (state, passed) = self.read();
-        let began_ns = u128::from(state.now.get()).saturating_mul(self.resolution.as_nanos());
-        began_ns.saturating_add(passed.as_nanos() + delay.as_nanos())
+        (state.now, passed.as_nanos())
     }
 
     fn wait(&self, notifier: &Notifier, until: Option<Tick>) {

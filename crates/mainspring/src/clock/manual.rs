@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use super::{Clock, Notifier, ticks_rounded_up};
+use super::{Clock, Notifier};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A clock that moves when it is told to. Clones are the same clock.
@@ -170,19 +170,9 @@ impl Clock for Manual {
     }
 
     #[inline]
-    fn after(&self, delay: Duration) -> Tick {
+    fn now_in_parts(&self) -> (Tick, u128) {
         let state = self.state();
-        if delay.is_zero() {
-            return state.now;
-        }
-        state.now.after(ticks_rounded_up(state.passed_ns + delay.as_nanos(), self.shared.resolution).get())
-    }
-
-    #[inline]
-    fn after_ns(&self, delay: Duration) -> u128 {
-        let state = self.state();
-        let began_ns = u128::from(state.now.get()).saturating_mul(self.shared.resolution.as_nanos());
-        began_ns.saturating_add(state.passed_ns + delay.as_nanos())
+        (state.now, state.passed_ns)
     }
 
     #[inline]

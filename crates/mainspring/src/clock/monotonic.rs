@@ -107,6 +107,11 @@ impl Clock for Monotonic {
         Tick::new(self.resolution_ns.floor(self.origin.elapsed_ns()))
     }
 
+    fn now_in_parts(&self) -> (Tick, u128) {
+        let (ticks, passed_ns) = self.resolution_ns.divide(self.origin.elapsed_ns());
+        (Tick::new(ticks), passed_ns.into())
+    }
+
     /// By the kernel's coarse clock, which stands still for up to 10 ms.
     fn has_long_begun(&self, tick: Tick) -> bool {
         let begins_ns = tick.get().checked_mul(self.resolution_ns.get());
@@ -124,10 +129,6 @@ impl Clock for Monotonic {
             Some(end_ns) => Tick::new(self.resolution_ns.ceil(end_ns)),
             None => ticks_rounded_up(u128::from(elapsed_ns) + delay_ns, self.resolution),
         }
-    }
-
-    fn after_ns(&self, delay: Duration) -> u128 {
-        u128::from(self.origin.elapsed_ns()) + delay.as_nanos()
     }
 
     fn wait(&self, notifier: &Notifier, until: Option<Tick>) {

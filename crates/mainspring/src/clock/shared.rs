@@ -33,8 +33,8 @@ macro_rules! is_its_clock {
                 (**self).after(delay)
             }
 
-            fn after_ns(&self, delay: Duration) -> u128 {
-                (**self).after_ns(delay)
+            fn now_in_parts(&self) -> (Tick, u128) {
+                (**self).now_in_parts()
             }
 
             fn wait(&self, notifier: &Notifier, until: Option<Tick>) {

@@ -26,7 +26,7 @@ use mainspring_queue::Tick;
 use tokio::runtime::{Handle, TryCurrentError};
 use tokio::time::{Instant, sleep_until};
 
-use super::{Clock, Notifier, ticks_rounded_up};
+use super::{Clock, Notifier};
 
 /// The clock of a tokio runtime, in ticks of a millisecond from its making: finer sleeps tokio has not.
 ///
@@ -75,19 +75,13 @@ impl Clock for Tokio {
     }
 
     fn now(&self) -> Tick {
-        let ticks = self.elapsed().as_nanos() / RESOLUTION.as_nanos();
-        Tick::new(u64::try_from(ticks).unwrap_or(u64::MAX))
+        self.now_in_parts().0
     }
 
-    fn after(&self, delay: Duration) -> Tick {
-        if delay.is_zero() {
-            return self.now();
-        }
-        ticks_rounded_up(self.elapsed().as_nanos() + delay.as_nanos(), RESOLUTION)
-    }
-
-    fn after_ns(&self, delay: Duration) -> u128 {
-        self.elapsed().as_nanos() + delay.as_nanos()
+    fn now_in_parts(&self) -> (Tick, u128) {
+        let elapsed_ns = self.elapsed().as_nanos();
+        let ticks = u64::try_from(elapsed_ns / RESOLUTION.as_nanos()).unwrap_or(u64::MAX);
+        (Tick::new(ticks), elapsed_ns % RESOLUTION.as_nanos())
     }
 
     fn wait(&self, notifier: &Notifier, until: Option<Tick>) {

@@ -53,8 +53,9 @@ impl Series {
             return Err(PeriodError::Zero);
         }
         let (clock, granularity) = (part.clock(), part.granularity());
-        let next_ns = clock.after_ns(period);
-        Ok(Series { period, resolution: clock.resolution(), granularity, next_ns })
+        let mut series = Series { period, resolution: clock.resolution(), granularity, next_ns: 0 };
+        series.begin_after(&**clock, period);
+        Ok(series)
     }
 
     pub(super) fn period(&self) -> Duration {
@@ -63,7 +64,8 @@ impl Series {
 
     /// Begins again: the next time is `delay` from now.
     pub(super) fn begin_after(&mut self, clock: &dyn Clock, delay: Duration) {
-        self.next_ns = clock.after_ns(delay);
+        let (now, passed_ns) = clock.now_in_parts();
+        self.next_ns = self.begins_ns(now).saturating_add(passed_ns + delay.as_nanos());
     }
 
     /// Begins again: the next time is when a tick begins.

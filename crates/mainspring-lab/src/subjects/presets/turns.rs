@@ -114,11 +114,6 @@ impl Clock for Turns {
         Tick::new(self.now.load(Ordering::Acquire))
     }
 
-    fn after(&self, delay: Duration) -> Tick {
-        let ticks = delay.as_nanos().div_ceil(self.resolution.as_nanos());
-        self.now().after(u64::try_from(ticks).unwrap_or(u64::MAX))
-    }
-
     fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
         let until = until.unwrap_or(Tick::MAX);
         let mut state = self.state();
