@@ -258,7 +258,7 @@ impl<Q> Worker<Q> {
         let (driver, watch) = (&*self.driver, WatchedByOthers(&self.driver));
         let mut is_busy = false;
         for &shard in &self.shards {
-            is_busy |= driver.shards[shard].turn(&*driver.clock, Role::Owner, fire, &watch) == Turn::Busy;
+            is_busy |= driver.shards[shard].turn(Role::Owner, fire, &watch) == Turn::Busy;
         }
         is_busy = is_busy || self.steal(fire);
         DEPTH.with(|depth| depth.set(depth.get() - 1));
@@ -280,7 +280,7 @@ impl<Q> Worker<Q> {
             let overdue_from = driver.slots.watched_from(shard.next());
             if !self.shards.contains(&index) && overdue_from <= driver.clock.now() {
                 // One at a time: the owner may be back by then.
-                let turn = shard.turn(&*driver.clock, Role::Thief, fire, &WatchedByOthers(driver));
+                let turn = shard.turn(Role::Thief, fire, &WatchedByOthers(driver));
                 has_stolen |= turn == Turn::Busy;
             }
         }
@@ -392,10 +392,6 @@ where
 
     fn shards(&self) -> &[Arc<Shard<Q>>] {
         &self.shards
-    }
-
-    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
-        &self.clock
     }
 
     fn end(&self) {

@@ -157,7 +157,6 @@ pub struct Poll<Q, S: ?Sized = AnySource> {
     notifier: Notifier,
     parker: Arc<PollParker>,
     sources: Sources<S>,
-    clock: Arc<dyn Clock>,
     threads: DriverThreads,
 }
 
@@ -168,17 +167,15 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     /// # Errors
     /// The operating system has no poller left to give: too many open files.
     pub fn new(queue: Q, clock: impl Clock) -> io::Result<Poll<Q, S>> {
-        let clock = clock.into_shared();
         let poller = Arc::new(polling::Poller::new()?);
         let parker = Arc::new(PollParker::new(Arc::clone(&poller)));
         let notifier = Notifier::at(Arc::clone(&parker) as Arc<dyn Parker>);
-        let shard = Shard::new(0, queue, Arc::clone(&clock), Arc::new(notifier.clone()));
+        let shard = Shard::new(0, queue, clock.into_shared(), Arc::new(notifier.clone()));
         Ok(Poll {
             shards: [Arc::new(shard)],
             notifier,
             parker,
             sources: Sources::new(poller),
-            clock,
             threads: DriverThreads::new(),
         })
     }
@@ -219,8 +216,8 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     {
         let mut round = Vec::new();
         loop {
-            match self.shards[0].turn(&*self.clock, Role::Owner, serve, &NoWatch) {
-                Turn::Idle(until) => self.sleep(until),
+            match self.shards[0].turn(Role::Owner, serve, &NoWatch) {
+                Turn::Idle(until) => self.shards[0].sleep(&self.notifier, until),
                 // Sockets get a look in between.
                 Turn::Busy => _ = self.parker.wait(Some(Duration::ZERO)),
                 Turn::Stopping => return Ok(()),
@@ -236,11 +233,6 @@ impl<Q, S: ?Sized> Poll<Q, S> {
         self.shards[0].stop();
         self.sources.close();
         self.notifier.notify();
-    }
-
-    fn sleep(&self, until: Option<Tick>) {
-        self.clock.wait(&self.notifier, until);
-        self.shards[0].count_wakeup();
     }
 
     fn hand_out<T>(&self, event: Event, serve: &mut impl Serve<T, S>) {
@@ -278,10 +270,6 @@ where
 
     fn shards(&self) -> &[Arc<Shard<Q>>] {
         &self.shards
-    }
-
-    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
-        &self.clock
     }
 
     fn end(&self) {

@@ -145,6 +145,10 @@ impl<Q> Shard<Q> {
         self.index
     }
 
+    pub(super) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
     fn id(&self, timer: mainspring_queue::TimerId) -> TimerId {
         TimerId { shard: self.index, timer }
     }

@@ -18,7 +18,6 @@ use mainspring_queue::TimerQueue;
 
 use super::shard::Shard;
 use super::{Refusal, TimerId, UnfiredTimer};
-use crate::clock::Clock;
 
 /// What one driver does otherwise than another.
 pub(super) trait ShardSet<T>: Send + Sync {
@@ -28,11 +27,8 @@ pub(super) trait ShardSet<T>: Send + Sync {
     /// The shard that the calling thread schedules into.
     fn shard_of_caller(&self) -> Result<&Arc<Shard<Self::Queue>>, Refusal>;
 
-    /// All shards. An id names one by its place here.
+    /// All shards, of which there is one at least, by one clock. An id names one by its place here.
     fn shards(&self) -> &[Arc<Shard<Self::Queue>>];
-
-    /// The clock whose ticks the deadlines are.
-    fn clock_of_shards(&self) -> &Arc<dyn Clock>;
 
     /// Stops firing and waits for the driver's own threads, but not for the calling one.
     fn end(&self);
@@ -134,7 +130,7 @@ macro_rules! drive_shards {
             }
 
             fn clock(&self) -> &Arc<dyn Clock> {
-                ShardSet::<T>::clock_of_shards(self)
+                ShardSet::<T>::shards(self)[0].clock()
             }
         }
 

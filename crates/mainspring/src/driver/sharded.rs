@@ -40,7 +40,7 @@ use std::sync::Arc;
 use mainspring_queue::{ResetError, Tick, TimerQueue};
 
 use super::driver_threads::DriverThreads;
-use super::shard::{NoWatch, Role, Shard, Turn};
+use super::shard::Shard;
 use super::shard_set::{ShardSet, drive_shards, shard};
 use super::{
     Counts, Driver, Fire, Part, Refusal, RefusedTimer, THREAD_NAME, TimerId, Timers, UnfiredTimer,
@@ -73,7 +73,6 @@ pub const SHARD_COUNT_DEFAULT: usize = 64;
 pub struct Sharded<Q, F> {
     shards: Vec<Arc<Shard<Q>>>,
     waiters: Vec<ShardWaiter>,
-    clock: Arc<dyn Clock>,
     /// Cloned for each thread.
     fire: Mutex<F>,
     threads: DriverThreads,
@@ -90,22 +89,6 @@ crate::sync::thread_local! {
     /// and its index.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
     static OWN_SHARD: Cell<Option<(usize, usize)>> = Cell::new(None);
-}
-
-fn run<T, Q>(shard: &Shard<Q>, notifier: &Notifier, clock: &dyn Clock, fire: &mut impl Fire<T>)
-where
-    Q: TimerQueue<T>,
-{
-    loop {
-        match shard.turn(clock, Role::Owner, fire, &NoWatch) {
-            Turn::Busy => (),
-            Turn::Idle(until) => {
-                clock.wait(notifier, until);
-                shard.count_wakeup();
-            }
-            Turn::Stopping => return,
-        }
-    }
 }
 
 impl<Q, F> Sharded<Q, F> {
@@ -129,7 +112,7 @@ impl<Q, F> Sharded<Q, F> {
             Shard::new(index as u32, make_queue(), Arc::clone(&clock), Arc::new(waiter.notifier.clone()))
         };
         let shards = waiters.iter().enumerate().map(shard).map(Arc::new).collect();
-        Sharded { shards, waiters, clock, fire: Mutex::new(fire), threads: DriverThreads::new() }
+        Sharded { shards, waiters, fire: Mutex::new(fire), threads: DriverThreads::new() }
     }
 
     /// Returns how many shards have a thread.
@@ -160,12 +143,11 @@ impl<Q, F> Sharded<Q, F> {
             return Ok(());
         }
         let mut fire = original.clone();
-        let (shard, notifier, clock) =
-            (Arc::clone(&self.shards[index]), waiter.notifier.clone(), Arc::clone(&self.clock));
+        let (shard, notifier) = (Arc::clone(&self.shards[index]), waiter.notifier.clone());
         let name = format!("{THREAD_NAME}-{index}");
         let run = move || {
             OWN_SHARD.with(|own| own.set(Some((Arc::as_ptr(&shard).addr(), index))));
-            run(&shard, &notifier, &*clock, &mut fire);
+            shard.run(&notifier, &mut fire);
         };
         self.threads.start(name, run)?;
         waiter.has_thread.store(true, Ordering::Release);
@@ -198,10 +180,6 @@ where
 
     fn shards(&self) -> &[Arc<Shard<Q>>] {
         &self.shards
-    }
-
-    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
-        &self.clock
     }
 
     fn end(&self) {

@@ -53,7 +53,6 @@ pub struct Single<Q> {
     /// The one.
     shards: [Arc<Shard<Q>>; 1],
     notifier: Notifier,
-    clock: Arc<dyn Clock>,
     threads: DriverThreads,
 }
 
@@ -71,10 +70,9 @@ impl<Q> Single<Q> {
     /// Makes a driver. Nothing fires until some thread [runs](Self::run) it, or [`start`](Self::start) starts
     /// one.
     pub fn new(queue: Q, clock: impl Clock) -> Single<Q> {
-        let clock = clock.into_shared();
         let notifier = Notifier::new();
-        let shard = Shard::new(0, queue, Arc::clone(&clock), Arc::new(notifier.clone()));
-        Single { shards: [Arc::new(shard)], notifier, clock, threads: DriverThreads::new() }
+        let shard = Shard::new(0, queue, clock.into_shared(), Arc::new(notifier.clone()));
+        Single { shards: [Arc::new(shard)], notifier, threads: DriverThreads::new() }
     }
 
     /// Starts the thread that runs the driver until it is shut down. Call it once.
@@ -96,13 +94,7 @@ impl<Q> Single<Q> {
     where
         Q: TimerQueue<T>,
     {
-        loop {
-            match self.turn(fire) {
-                Turn::Busy => (),
-                Turn::Idle(until) => self.sleep(until),
-                Turn::Stopping => return,
-            }
-        }
+        self.shards[0].run(&self.notifier, fire);
     }
 
     /// Fires timers on the calling thread until the clock has reached the tick `end` and all that is due has
@@ -114,7 +106,7 @@ impl<Q> Single<Q> {
         Q: TimerQueue<T>,
     {
         loop {
-            let is_over = end <= self.clock.now();
+            let is_over = end <= self.shards[0].clock().now();
             match self.turn(fire) {
                 Turn::Busy => (),
                 Turn::Idle(_) if is_over => return,
@@ -154,12 +146,11 @@ impl<Q> Single<Q> {
     where
         Q: TimerQueue<T>,
     {
-        self.shards[0].turn(&*self.clock, Role::Owner, fire, &NoWatch)
+        self.shards[0].turn(Role::Owner, fire, &NoWatch)
     }
 
     fn sleep(&self, until: Option<Tick>) {
-        self.clock.wait(&self.notifier, until);
-        self.shards[0].count_wakeup();
+        self.shards[0].sleep(&self.notifier, until);
     }
 }
 
@@ -180,10 +171,6 @@ where
 
     fn shards(&self) -> &[Arc<Shard<Q>>] {
         &self.shards
-    }
-
-    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
-        &self.clock
     }
 
     fn end(&self) {

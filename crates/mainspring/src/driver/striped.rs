@@ -156,7 +156,7 @@ impl<Q> Striped<Q> {
             if looks == Looks::AtDue && read < shard.next() {
                 continue;
             }
-            match shard.turn(&*self.clock, Role::Owner, fire, &NoWatch) {
+            match shard.turn(Role::Owner, fire, &NoWatch) {
                 Turn::Busy => is_busy = true,
                 Turn::Idle(until) => next = next.into_iter().chain(until).min(),
                 Turn::Stopping => return Turn::Stopping,
@@ -186,10 +186,6 @@ where
 
     fn shards(&self) -> &[Arc<Shard<Q>>] {
         &self.stripes
-    }
-
-    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
-        &self.clock
     }
 
     fn end(&self) {

@@ -23,7 +23,7 @@ use mainspring_queue::{Budget, Tick, TimerQueue};
 
 use super::backoff::InTurn;
 use super::{Shard, State};
-use crate::clock::Clock;
+use crate::clock::Notifier;
 use crate::driver::panic_capture::fire_and_catch;
 use crate::driver::{Fire, FiredTimer, UnfiredTimer};
 
@@ -82,19 +82,34 @@ impl Watch for NoWatch {
 }
 
 impl<Q> Shard<Q> {
+    /// Fires timers on the calling thread, which is the shard's own, sleeping in between, until the shard
+    /// stops.
+    pub(in crate::driver) fn run<T>(&self, notifier: &Notifier, fire: &mut impl Fire<T>)
+    where
+        Q: TimerQueue<T>,
+    {
+        loop {
+            match self.turn(Role::Owner, fire, &NoWatch) {
+                Turn::Busy => (),
+                Turn::Idle(until) => self.sleep(notifier, until),
+                Turn::Stopping => return,
+            }
+        }
+    }
+
+    /// Sleeps until a tick, or a notification.
+    pub(in crate::driver) fn sleep(&self, notifier: &Notifier, until: Option<Tick>) {
+        self.clock.wait(notifier, until);
+        self.count_wakeup();
+    }
+
     /// Fires what is due, up to as many timers as the role allows.
-    pub(in crate::driver) fn turn<T, W: Watch>(
-        &self,
-        clock: &dyn Clock,
-        role: Role,
-        fire: &mut impl Fire<T>,
-        watch: &W,
-    ) -> Turn
+    pub(in crate::driver) fn turn<T, W: Watch>(&self, role: Role, fire: &mut impl Fire<T>, watch: &W) -> Turn
     where
         Q: TimerQueue<T>,
     {
         let _in_turn = InTurn::begin();
-        let read = clock.now();
+        let read = self.clock.now();
         let mut state = self.state();
         state.is_asleep = false;
         if state.refusal.is_some() {
