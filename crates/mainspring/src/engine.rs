@@ -72,12 +72,14 @@ impl<T: Send + 'static> Engine<T> {
     where
         Q: TimerQueue<T> + Send + 'static,
     {
-        Single::new(queue, clock).into_engine(fire)
+        let driver = Arc::new(Single::new(queue, clock));
+        driver.start(fire)?;
+        Ok(Engine::from_driver(driver))
     }
 
     /// Makes an engine of a driver that is running, or that the program itself runs. A driver that is neither
-    /// takes timers and fires none: `into_engine` of [`Single`], [`Striped`] and [`PerWorker`] starts its
-    /// threads first.
+    /// takes timers and fires none: `into_engine` of [`Striped`] and [`PerWorker`] starts its threads first,
+    /// and [`start`](Self::start) that of a [`Single`].
     pub fn from_driver(driver: Arc<impl Driver<T> + 'static>) -> Engine<T> {
         Engine { handle: Handle::new(Arc::clone(&driver) as Arc<_>), driver }
     }
@@ -110,22 +112,6 @@ impl<T: Send + 'static> Engine<T> {
     /// does.
     pub fn shutdown(&self) -> Vec<UnfiredTimer<T>> {
         self.driver.shutdown()
-    }
-}
-
-impl<Q> Single<Q> {
-    /// Starts the driver's thread and makes an engine of it.
-    ///
-    /// # Errors
-    /// The operating system would not start a thread.
-    pub fn into_engine<T>(self, fire: impl Fire<T> + 'static) -> io::Result<Engine<T>>
-    where
-        T: Send + 'static,
-        Q: TimerQueue<T> + Send + 'static,
-    {
-        let driver = Arc::new(self);
-        driver.start(fire)?;
-        Ok(Engine::from_driver(driver))
     }
 }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use mainspring::clock::{Clock, Deadline, Manual, Monotonic, Notifier};
 use mainspring::driver::{
-    Counts, Driver, Fire, FiredTimer, FiringPanic, Part, Refusal, RefusedTimer, Report, Single, Striped,
-    TimerId, Timers, UnfiredTimer,
+    Counts, Driver, Fire, FiredTimer, FiringPanic, Part, Refusal, RefusedTimer, Report, Striped, TimerId,
+    Timers, UnfiredTimer,
 };
 use mainspring::front::{ChannelTimer, Firings, PeriodError, Repeat, RunTasks, SendError, Ticker};
 use mainspring::queue::wheel::Chunked;
@@ -312,7 +312,7 @@ async fn every_error_is_handed_on() -> Result<(), AnyError> {
     let _: Engine = Engine::with_clock(Monotonic::new())?;
     let _: Engine<u64> = Engine::start(Chunked::new(), Monotonic::new(), |_: FiredTimer<u64>| ())?;
     let _: Engine = Striped::for_cores(Chunked::new, Monotonic::new()).into_engine(RunTasks)?;
-    let _: Engine = Single::new(Chunked::new(), Monotonic::new()).into_engine(RunTasks)?;
+    let _: Engine = Engine::start(Chunked::new(), Monotonic::new(), RunTasks)?;
     let _: Engine = mainspring::preset::timingwheel(Monotonic::new(), second, 20)?;
     let handle = engine.handle();
     let id = handle.schedule_after(second, Task::new(|_| ()))?;

@@ -12,9 +12,7 @@ use std::time::{Duration, Instant};
 
 use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{
-    Fire, FiredTimer, PerWorker, Poll, RefusedTimer, Sharded, Single, Striped, TimerId,
-};
+use mainspring::driver::{Fire, FiredTimer, PerWorker, Poll, RefusedTimer, Sharded, Striped, TimerId};
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Chunked;
 
@@ -104,7 +102,7 @@ fn striped(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u
 }
 
 fn single(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
-    Single::new(Chunked::new(), clock).into_engine(fire.clone())
+    Engine::start(Chunked::new(), clock, fire.clone())
 }
 
 fn sharded(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {

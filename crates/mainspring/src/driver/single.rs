@@ -38,13 +38,18 @@ use crate::clock::{Clock, Notifier};
 /// A driver with one queue, for one thread to run.
 ///
 /// ```
+/// use std::sync::Arc;
 /// use std::time::Duration;
+/// use mainspring::Engine;
 /// use mainspring::clock::Monotonic;
 /// use mainspring::driver::Single;
 /// use mainspring::front::RunTasks;
 /// use mainspring::queue::wheel::Chunked;
 ///
-/// let engine = Single::new(Chunked::new(), Monotonic::new()).into_engine(RunTasks)?;
+/// // As `Engine::start` does.
+/// let driver = Arc::new(Single::new(Chunked::new(), Monotonic::new()));
+/// driver.start(RunTasks)?;
+/// let engine = Engine::from_driver(driver);
 /// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
 /// assert!(timer.is_pending());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
