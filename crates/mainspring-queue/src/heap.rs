@@ -30,53 +30,55 @@ use crate::tick::Tick;
 /// Children of a node.
 const ARITY: usize = 4;
 
-/// What a heap orders: anything with a deadline that is cheap to copy.
-trait Entry: Copy {
-    fn deadline(&self) -> Tick;
+/// What a heap orders: the name of a timer, under a deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry<N> {
+    deadline: Tick,
+    name: N,
 }
 
 /// Moves the entry at `hole` up to where it belongs and returns that place. `moved` hears of each entry's new
 /// place.
-fn sift_up<E: Entry>(entries: &mut [E], mut hole: usize, mut moved: impl FnMut(E, usize)) -> usize {
+fn sift_up<N: Copy>(entries: &mut [Entry<N>], mut hole: usize, mut moved: impl FnMut(N, usize)) -> usize {
     let entry = entries[hole];
     while hole > 0 {
         let parent = (hole - 1) / ARITY;
-        if entries[parent].deadline() <= entry.deadline() {
+        if entries[parent].deadline <= entry.deadline {
             break;
         }
         entries[hole] = entries[parent];
-        moved(entries[hole], hole);
+        moved(entries[hole].name, hole);
         hole = parent;
     }
     entries[hole] = entry;
-    moved(entry, hole);
+    moved(entry.name, hole);
     hole
 }
 
 /// Moves the entry at `hole` down to where it belongs and returns that place. `moved` hears of each entry's
 /// new place.
-fn sift_down<E: Entry>(entries: &mut [E], mut hole: usize, mut moved: impl FnMut(E, usize)) -> usize {
+fn sift_down<N: Copy>(entries: &mut [Entry<N>], mut hole: usize, mut moved: impl FnMut(N, usize)) -> usize {
     let entry = entries[hole];
     loop {
         let first_child = hole * ARITY + 1;
         let after_last = entries.len().min(first_child + ARITY);
-        let Some(least) = (first_child..after_last).min_by_key(|&child| entries[child].deadline()) else {
+        let Some(least) = (first_child..after_last).min_by_key(|&child| entries[child].deadline) else {
             break;
         };
-        if entry.deadline() <= entries[least].deadline() {
+        if entry.deadline <= entries[least].deadline {
             break;
         }
         entries[hole] = entries[least];
-        moved(entries[hole], hole);
+        moved(entries[hole].name, hole);
         hole = least;
     }
     entries[hole] = entry;
-    moved(entry, hole);
+    moved(entry.name, hole);
     hole
 }
 
 /// Puts entries in any order into heap order.
-fn build<E: Entry>(entries: &mut [E]) {
+fn build<N: Copy>(entries: &mut [Entry<N>]) {
     if entries.len() < 2 {
         return;
     }
@@ -87,10 +89,10 @@ fn build<E: Entry>(entries: &mut [E]) {
 }
 
 /// Panics unless no entry is earlier than its parent.
-fn check_order<E: Entry>(entries: &[E]) {
+fn check_order<N>(entries: &[Entry<N>]) {
     for (child, entry) in entries.iter().enumerate().skip(1) {
         let parent = (child - 1) / ARITY;
-        assert!(entries[parent].deadline() <= entry.deadline(), "entry {child} is earlier than its parent");
+        assert!(entries[parent].deadline <= entry.deadline, "entry {child} is earlier than its parent");
     }
 }
 
@@ -99,16 +101,14 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    impl Entry for u64 {
-        fn deadline(&self) -> Tick {
-            Tick::new(*self)
-        }
+    fn entry(deadline: u64) -> Entry<u64> {
+        Entry { deadline: Tick::new(deadline), name: deadline }
     }
 
     #[test]
     fn building_orders_any_input() {
         for length in 0..40_u64 {
-            let mut entries: Vec<u64> = (0..length).map(|i| i * 7 % 11).rev().collect();
+            let mut entries: Vec<_> = (0..length).map(|i| entry(i * 7 % 11)).rev().collect();
             build(&mut entries);
             check_order(&entries);
             assert_eq!(entries.len() as u64, length);
@@ -117,13 +117,13 @@ mod tests {
 
     #[test]
     fn sifting_reports_every_entry_that_moved() {
-        let mut entries: Vec<u64> = (10..40).collect();
-        entries.push(1);
+        let mut entries: Vec<_> = (10..40).map(entry).collect();
+        entries.push(entry(1));
         let mut moves = Vec::new();
         let last = entries.len() - 1;
-        let place = sift_up(&mut entries, last, |entry, place| moves.push((entry, place)));
+        let place = sift_up(&mut entries, last, |name, place| moves.push((name, place)));
         assert_eq!(place, 0);
-        assert!(moves.iter().all(|&(entry, place)| entries[place] == entry));
+        assert!(moves.iter().all(|&(name, place)| entries[place] == entry(name)));
         assert_eq!(moves.last(), Some(&(1, 0)));
     }
 }

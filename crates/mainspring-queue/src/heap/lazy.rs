@@ -59,24 +59,13 @@ const SWEEP_MIN: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Lazy<T> {
     arena: Arena<(), T>,
-    entries: Vec<MarkedEntry>,
+    /// By the deadlines that they were placed under.
+    entries: Vec<Entry<TimerId>>,
     /// How many entries' timers are gone.
     dead_count: usize,
     /// At or before the earliest deadline of the timers whose entries stand under a later one.
     earliest_moved: Option<Tick>,
     now: Tick,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct MarkedEntry {
-    placed_under: Tick,
-    id: TimerId,
-}
-
-impl Entry for MarkedEntry {
-    fn deadline(&self) -> Tick {
-        self.placed_under
-    }
 }
 
 impl<T> Lazy<T> {
@@ -94,9 +83,9 @@ impl<T> Lazy<T> {
     /// Sweeps the dead entries and puts the moved ones right. O(n).
     fn adjust(&mut self) {
         let arena = &self.arena;
-        self.entries.retain_mut(|entry| match arena.find(entry.id) {
+        self.entries.retain_mut(|entry| match arena.find(entry.name) {
             Some(record) => {
-                entry.placed_under = record.deadline;
+                entry.deadline = record.deadline;
                 true
             }
             None => false,
@@ -109,10 +98,10 @@ impl<T> Lazy<T> {
     /// Removes dead entries from the head and puts a moved head in its place, until the head tells the truth.
     fn clean_head(&mut self) {
         while let Some(head) = self.entries.first().copied() {
-            match self.arena.find(head.id).map(|record| record.deadline) {
-                Some(deadline) if deadline == head.placed_under => return,
+            match self.arena.find(head.name).map(|record| record.deadline) {
+                Some(deadline) if deadline == head.deadline => return,
                 Some(deadline) => {
-                    self.entries[0].placed_under = deadline;
+                    self.entries[0].deadline = deadline;
                     sift_down(&mut self.entries, 0, |_, _| ());
                 }
                 None => {
@@ -147,7 +136,7 @@ impl<T> TimerQueue<T> for Lazy<T> {
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         self.clean_head();
         let id = self.arena.insert(deadline, (), payload)?;
-        self.entries.push(MarkedEntry { placed_under: deadline, id });
+        self.entries.push(Entry { deadline, name: id });
         let last = self.entries.len() - 1;
         sift_up(&mut self.entries, last, |_, _| ());
         self.sweep_if_many_dead();
@@ -189,7 +178,7 @@ impl<T> TimerQueue<T> for Lazy<T> {
         if self.is_empty() {
             return None;
         }
-        let head = self.entries.first().map(|entry| entry.placed_under);
+        let head = self.entries.first().map(|entry| entry.deadline);
         [head, self.earliest_moved].into_iter().flatten().min()
     }
 
@@ -208,13 +197,13 @@ impl<T> TimerQueue<T> for Lazy<T> {
         }
         self.clean_head();
         let head = self.entries.first().copied()?;
-        if self.now < head.placed_under {
+        if self.now < head.deadline {
             return None;
         }
         self.remove_head();
         // The dead are a larger share of what is left.
         self.sweep_if_many_dead();
-        Some(self.arena.remove(head.id.index))
+        Some(self.arena.remove(head.name.index))
     }
 
     fn now(&self) -> Tick {
@@ -244,9 +233,9 @@ impl<T> TimerQueue<T> for Lazy<T> {
         check_order(&self.entries);
         let mut dead_count = 0;
         for entry in &self.entries {
-            match self.arena.find(entry.id) {
+            match self.arena.find(entry.name) {
                 None => dead_count += 1,
-                Some(record) if record.deadline < entry.placed_under => {
+                Some(record) if record.deadline < entry.deadline => {
                     let moved = self.earliest_moved.expect("a timer that moved earlier is remembered");
                     assert!(moved <= record.deadline, "the earliest of the moved timers is remembered");
                 }

@@ -56,31 +56,15 @@ impl<T> TimerQueue<T> for Quaternary<T> {
 /// The heap itself: entries that name records, which name their entries' places.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    entries: Vec<PlacedEntry>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct PlacedEntry {
-    deadline: Tick,
-    index: u32,
-}
-
-impl Entry for PlacedEntry {
-    fn deadline(&self) -> Tick {
-        self.deadline
-    }
+    entries: Vec<Entry<u32>>,
 }
 
 impl Places {
     /// Restores the order around a place whose entry is new or changed.
     fn settle<T>(&mut self, arena: &mut Arena<u32, T>, place: usize) {
-        let place = sift_up(&mut self.entries, place, |entry, place| record(arena, entry, place));
-        sift_down(&mut self.entries, place, |entry, place| record(arena, entry, place));
+        let place = sift_up(&mut self.entries, place, |index, place| arena.at_mut(index).link = place as u32);
+        sift_down(&mut self.entries, place, |index, place| arena.at_mut(index).link = place as u32);
     }
-}
-
-fn record<T>(arena: &mut Arena<u32, T>, entry: PlacedEntry, place: usize) {
-    arena.at_mut(entry.index).link = place as u32;
 }
 
 impl SortedIndex for Places {
@@ -89,13 +73,13 @@ impl SortedIndex for Places {
 
     fn insert<T>(&mut self, arena: &mut Arena<u32, T>, index: u32) {
         let place = self.entries.len();
-        self.entries.push(PlacedEntry { deadline: arena.at(index).deadline, index });
-        sift_up(&mut self.entries, place, |entry, place| record(arena, entry, place));
+        self.entries.push(Entry { deadline: arena.at(index).deadline, name: index });
+        sift_up(&mut self.entries, place, |index, place| arena.at_mut(index).link = place as u32);
     }
 
     fn remove<T>(&mut self, arena: &mut Arena<u32, T>, index: u32) {
         let place = arena.at(index).link as usize;
-        assert_eq!(self.entries[place].index, index, "a record knows its place");
+        assert_eq!(self.entries[place].name, index, "a record knows its place");
         self.entries.swap_remove(place);
         if place < self.entries.len() {
             self.settle(arena, place);
@@ -111,7 +95,7 @@ impl SortedIndex for Places {
     }
 
     fn first<T>(&self, _arena: &Arena<u32, T>) -> Option<(Tick, u32)> {
-        self.entries.first().map(|entry| (entry.deadline, entry.index))
+        self.entries.first().map(|entry| (entry.deadline, entry.name))
     }
 
     fn compact(&mut self) {
@@ -122,7 +106,7 @@ impl SortedIndex for Places {
         assert_eq!(self.entries.len(), arena.len(), "each live record has one entry");
         check_order(&self.entries);
         for (place, entry) in self.entries.iter().enumerate() {
-            let record = arena.at(entry.index);
+            let record = arena.at(entry.name);
             assert_eq!(record.link as usize, place, "a record knows its place");
             assert_eq!(record.deadline, entry.deadline, "entry and record agree on the deadline");
         }
