@@ -166,12 +166,9 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
         repeat: Repeat,
         closure: impl FnMut(Firing) + Send + 'static,
     ) -> Result<bool, PeriodError> {
-        if repeat == Repeat::Times(0) {
-            return Ok(self.remove(&key));
-        }
-        let (part, series) = self.begin(delay, repeat)?;
-        let deadline = series.map_or_else(|| part.clock().after(delay), |series| series.due());
-        self.schedule_at(key, part, deadline, series, repeat, closure)
+        self.schedule_first(key, delay, repeat, closure, |part, series| {
+            series.map_or_else(|| part.clock().after(delay), |series| series.due())
+        })
     }
 
     /// As [`schedule`](Self::schedule), where the first run may come up to `tolerance` later: see
@@ -187,40 +184,37 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
         repeat: Repeat,
         closure: impl FnMut(Firing) + Send + 'static,
     ) -> Result<bool, PeriodError> {
+        let deadline = self.shared.handle.tick_within(delay, tolerance);
+        self.schedule_first(key, delay, repeat, closure, |_, series| {
+            series.into_iter().for_each(|series| series.begin_at(deadline));
+            deadline
+        })
+    }
+
+    /// Schedules a task whose first run is due when `first` says: it is given the times of one that runs more
+    /// than once.
+    fn schedule_first(
+        &self,
+        key: K,
+        delay: Duration,
+        repeat: Repeat,
+        closure: impl FnMut(Firing) + Send + 'static,
+        first: impl FnOnce(&Local<Task>, Option<&mut Series>) -> Tick,
+    ) -> Result<bool, PeriodError> {
         if repeat == Repeat::Times(0) {
             return Ok(self.remove(&key));
         }
-        let (part, mut series) = self.begin(delay, repeat)?;
-        let deadline = self.shared.handle.tick_within(delay, tolerance);
-        series.iter_mut().for_each(|series| series.begin_at(deadline));
-        self.schedule_at(key, part, deadline, series, repeat, closure)
-    }
-
-    /// Where a task is to be, and the times of one that runs more than once.
-    fn begin(&self, delay: Duration, repeat: Repeat) -> Result<(Local<Task>, Option<Series>), PeriodError> {
         let part = self.shared.handle.local()?;
-        let series = match repeat {
-            Repeat::Times(1) => None,
+        let mut series = match repeat {
+            Repeat::Times(0..=1) => None,
             Repeat::Times(_) | Repeat::Forever => Some(Series::new(delay, &*part)?),
         };
-        Ok((part, series))
-    }
-
-    fn schedule_at(
-        &self,
-        key: K,
-        part: Local<Task>,
-        deadline: Tick,
-        series: Option<Series>,
-        repeat: Repeat,
-        closure: impl FnMut(Firing) + Send + 'static,
-    ) -> Result<bool, PeriodError> {
+        let deadline = first(&part, series.as_mut());
         // Made before and dropped after the lock is held, if it comes back.
         let own_key = key.clone();
         let mut tasks = self.shared.tasks();
         let generation = tasks.next_generation;
-        let scheduled = part.schedule(deadline, self.shared.task(own_key, generation));
-        let timer = match scheduled {
+        let timer = match part.schedule(deadline, self.shared.task(own_key, generation)) {
             Ok(timer) => Some(timer),
             Err(refused) => {
                 drop(tasks);
