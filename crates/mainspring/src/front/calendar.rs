@@ -157,17 +157,22 @@ struct Plan {
 type Callback = Arc<Mutex<dyn FnMut(Occurrence) + Send>>;
 
 struct PlannedEntry {
-    schedule: Schedule,
+    upcoming: Upcoming,
     callback: Callback,
     part: Local<Task>,
-    /// The nominal time of the next run; `None`: never again.
-    next: Option<Zoned>,
     timer: Option<TimerId>,
     /// Grows with each timer: a run whose timer had left the queue when another was set does not come.
     generation: u64,
     /// Meanwhile there is no timer: the next run is scheduled when this one has ended.
     is_running: bool,
-    /// How many occurrences have passed that were too old to run; the next run counts them.
+}
+
+/// The occurrences of a schedule that have not come yet.
+pub(super) struct Upcoming {
+    schedule: Schedule,
+    /// The nominal time of the next; `None`: never again.
+    pub(super) next: Option<Zoned>,
+    /// How many have passed that were too old to come; the next that comes counts them.
     dropped_count: u32,
 }
 
@@ -219,16 +224,13 @@ impl Calendar {
         let part = self.shared.handle.local()?;
         let mut plan = lock(&self.shared.plan);
         let key = plan.next_key;
-        let next = schedule.next_after(self.shared.epoch.now());
         let mut planned = PlannedEntry {
-            schedule,
+            upcoming: Upcoming::after(schedule, self.shared.epoch.now()),
             callback: Arc::new(Mutex::new(callback)),
             part,
-            next,
             timer: None,
             generation: 0,
             is_running: false,
-            dropped_count: 0,
         };
         if let Err(refusal) = self.shared.arm(key, &mut planned, Local::schedule) {
             // The callback's drop is its owner's code.
@@ -248,7 +250,7 @@ impl Calendar {
     /// Returns the nominal time of the next run of any entry.
     pub fn next_run(&self) -> Option<Zoned> {
         let plan = lock(&self.shared.plan);
-        plan.entries.values().filter_map(|planned| planned.next.clone()).min_by_key(Zoned::timestamp)
+        plan.entries.values().filter_map(|planned| planned.upcoming.next.clone()).min_by_key(Zoned::timestamp)
     }
 }
 
@@ -257,7 +259,7 @@ impl Entry {
     pub fn next_run(&self) -> Option<Zoned> {
         let shared = self.shared.upgrade()?;
         let plan = lock(&shared.plan);
-        plan.entries.get(&self.key)?.next.clone()
+        plan.entries.get(&self.key)?.upcoming.next.clone()
     }
 
     /// Plans the next run from what the wall clock shows now, and returns its nominal time.
@@ -274,13 +276,13 @@ impl Entry {
         let mut plan = lock(&shared.plan);
         let planned = plan.entries.get_mut(&self.key)?;
         let now = shared.epoch.now();
-        if planned.next.as_ref().is_some_and(|next| next.timestamp() <= now) {
-            return planned.next.clone();
+        if planned.upcoming.next.as_ref().is_some_and(|next| next.timestamp() <= now) {
+            return planned.upcoming.next.clone();
         }
         _cancelled = planned.timer.and_then(|timer| planned.part.cancel(timer));
-        planned.next = planned.schedule.next_after(now);
+        planned.upcoming.next = planned.upcoming.schedule.next_after(now);
         shared.rearm(self.key, planned);
-        planned.next.clone()
+        planned.upcoming.next.clone()
     }
 
     /// Ends the entry; tells whether it did. A run that has begun ends by itself. `false`: already cancelled.
@@ -314,7 +316,8 @@ impl Shared {
         planned.timer = None;
         planned.generation += 1;
         let generation = planned.generation;
-        let Some(next) = planned.next.as_ref().filter(|_| !planned.is_running) else { return Ok(()) };
+        let next = planned.upcoming.next.as_ref().filter(|_| !planned.is_running);
+        let Some(next) = next else { return Ok(()) };
         let deadline = self.epoch.tick_at(next.timestamp());
         let shared = Arc::downgrade(self);
         let task = Task::new(move |_| {
@@ -329,7 +332,7 @@ impl Shared {
     /// The same where no caller can be told: the driver is shutting down, and nothing more will run.
     fn rearm(self: &Arc<Self>, key: u64, planned: &mut PlannedEntry) {
         if self.arm(key, planned, Local::schedule_assured).is_err() {
-            planned.next = None;
+            planned.upcoming.next = None;
         }
     }
 
@@ -342,27 +345,14 @@ impl Shared {
         let mut plan = lock(&self.plan);
         let planned = plan.entries.get_mut(&key).filter(|planned| planned.generation == generation);
         let Some(planned) = planned else { return };
-        let Some(nominal) = planned.next.clone() else { return };
-        if now < nominal.timestamp() {
-            // The wall clock went slower than the ticks, or the queue's horizon lies before that: wait for
-            // the rest.
-            return self.rearm(key, planned);
-        }
-        let (nominal, missed_count) = latest(&planned.schedule, nominal, now);
-        let missed_count = planned.dropped_count.saturating_add(missed_count).min(MISSED_COUNT_MAX);
-        planned.next = planned.schedule.next_after(nominal.timestamp());
+        // Where none is due, the wall clock went slower than the ticks, or the queue's horizon lies before
+        // that, or what has passed is too old: it waits for the next.
+        let Some(occurrence) = planned.upcoming.take_due(now) else { return self.rearm(key, planned) };
         planned.timer = None;
-        if MISFIRE_WINDOW < now.duration_since(nominal.timestamp()) {
-            planned.dropped_count = missed_count.saturating_add(1).min(MISSED_COUNT_MAX);
-            return self.rearm(key, planned);
-        }
-        planned.dropped_count = 0;
         planned.is_running = true;
         let callback = Arc::clone(&planned.callback);
         drop(plan);
-        let lateness = Duration::try_from(now.duration_since(nominal.timestamp())).unwrap_or(Duration::ZERO);
-        let run = || lock(&callback)(Occurrence { nominal, lateness, missed_count });
-        run_then(run, || self.end_run(key));
+        run_then(|| lock(&callback)(occurrence), || self.end_run(key));
     }
 
     /// Schedules the next run of an entry, if it has not been cancelled during the last.
@@ -390,8 +380,31 @@ impl Shared {
     }
 }
 
+impl Upcoming {
+    /// What `schedule` names after now.
+    pub(super) fn after(schedule: Schedule, now: Timestamp) -> Upcoming {
+        Upcoming { next: schedule.next_after(now), schedule, dropped_count: 0 }
+    }
+
+    /// Takes the latest of those that are due; `None`: none is, or it is too old.
+    pub(super) fn take_due(&mut self, now: Timestamp) -> Option<Occurrence> {
+        let nominal = self.next.take_if(|nominal| nominal.timestamp() <= now)?;
+        let (nominal, missed_count) = latest(&self.schedule, nominal, now);
+        let missed_count = self.dropped_count.saturating_add(missed_count).min(MISSED_COUNT_MAX);
+        self.next = self.schedule.next_after(nominal.timestamp());
+        let late = now.duration_since(nominal.timestamp());
+        if MISFIRE_WINDOW < late {
+            self.dropped_count = missed_count.saturating_add(1).min(MISSED_COUNT_MAX);
+            return None;
+        }
+        self.dropped_count = 0;
+        let lateness = Duration::try_from(late).unwrap_or(Duration::ZERO);
+        Some(Occurrence { nominal, lateness, missed_count })
+    }
+}
+
 /// The last occurrence from `nominal` to `now`, and how many come before it.
-pub(super) fn latest(schedule: &Schedule, nominal: Zoned, now: Timestamp) -> (Zoned, u32) {
+fn latest(schedule: &Schedule, nominal: Zoned, now: Timestamp) -> (Zoned, u32) {
     let mut latest = nominal;
     for missed_count in 0..MISSED_COUNT_MAX {
         match schedule.next_after(latest.timestamp()) {

@@ -37,7 +37,7 @@ use futures_core::Stream;
 use jiff::Zoned;
 use mainspring_cron::Schedule;
 
-use super::calendar::{MISFIRE_WINDOW, MISSED_COUNT_MAX, Occurrence, latest};
+use super::calendar::{Occurrence, Upcoming};
 use super::future::{Futures, Sleep};
 use super::task::Task;
 use crate::clock::wall::{System, WallClock};
@@ -61,13 +61,9 @@ pub const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// # }).unwrap();
 /// ```
 pub struct Occurrences {
-    schedule: Schedule,
+    upcoming: Upcoming,
     wall: Arc<dyn WallClock>,
     sleep: Sleep,
-    /// The nominal time of the next; `None`: there is none.
-    next: Option<Zoned>,
-    /// How many have passed that were too old to come.
-    dropped_count: u32,
 }
 
 impl Occurrences {
@@ -79,16 +75,16 @@ impl Occurrences {
     /// The same by any wall clock.
     pub fn with_wall(handle: Handle<Task>, wall: impl WallClock, schedule: Schedule) -> Occurrences {
         let wall: Arc<dyn WallClock> = Arc::new(wall);
-        let next = schedule.next_after(wall.now());
+        let upcoming = Upcoming::after(schedule, wall.now());
         let sleep = Futures::new(handle).sleep(Duration::ZERO);
-        let mut occurrences = Occurrences { schedule, wall, sleep, next, dropped_count: 0 };
+        let mut occurrences = Occurrences { upcoming, wall, sleep };
         occurrences.set_sleep();
         occurrences
     }
 
     /// Returns the nominal time of the next occurrence; `None` if there is none.
     pub fn next_run(&self) -> Option<&Zoned> {
-        self.next.as_ref()
+        self.upcoming.next.as_ref()
     }
 
     /// Waits for the next occurrence; `None` at the end. Dropping the future loses none.
@@ -99,14 +95,14 @@ impl Occurrences {
     /// Polls for the next occurrence.
     pub fn poll_occurrence(&mut self, context: &mut Context<'_>) -> Poll<Option<Occurrence>> {
         loop {
-            if self.next.is_none() {
+            if self.upcoming.next.is_none() {
                 return Poll::Ready(None);
             }
             ready!(Pin::new(&mut self.sleep).poll(context));
             if self.sleep.refusal().is_some() {
                 return Poll::Ready(None);
             }
-            let occurrence = self.look();
+            let occurrence = self.upcoming.take_due(self.wall.now());
             self.set_sleep();
             if occurrence.is_some() {
                 return Poll::Ready(occurrence);
@@ -114,25 +110,9 @@ impl Occurrences {
         }
     }
 
-    /// Looks at the wall clock: is the next occurrence due?
-    fn look(&mut self) -> Option<Occurrence> {
-        let now = self.wall.now();
-        let nominal = self.next.take_if(|nominal| nominal.timestamp() <= now)?;
-        let (nominal, missed_count) = latest(&self.schedule, nominal, now);
-        let missed_count = self.dropped_count.saturating_add(missed_count).min(MISSED_COUNT_MAX);
-        self.next = self.schedule.next_after(nominal.timestamp());
-        if MISFIRE_WINDOW < now.duration_since(nominal.timestamp()) {
-            self.dropped_count = missed_count.saturating_add(1).min(MISSED_COUNT_MAX);
-            return None;
-        }
-        self.dropped_count = 0;
-        let lateness = Duration::try_from(now.duration_since(nominal.timestamp())).unwrap_or(Duration::ZERO);
-        Some(Occurrence { nominal, lateness, missed_count })
-    }
-
     /// Sleeps until the next occurrence, or the next look at the wall clock.
     fn set_sleep(&mut self) {
-        let Some(next) = &self.next else { return };
+        let Some(next) = &self.upcoming.next else { return };
         let distance = Duration::try_from(next.timestamp().duration_since(self.wall.now()));
         self.sleep.reset(distance.unwrap_or(Duration::ZERO).min(LOOK_AGAIN));
     }
@@ -144,7 +124,7 @@ impl RefUnwindSafe for Occurrences {}
 
 impl fmt::Debug for Occurrences {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Occurrences").field("next", &self.next).finish_non_exhaustive()
+        formatter.debug_struct("Occurrences").field("next", &self.upcoming.next).finish_non_exhaustive()
     }
 }
 
