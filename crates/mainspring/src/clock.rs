@@ -57,7 +57,7 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, PoisonError, lock};
 
 /// A source of now that a driver can wait with. Shared by all threads.
 ///
@@ -256,17 +256,13 @@ impl Notifier {
         }
     }
 
-    fn flag(&self) -> MutexGuard<'_, bool> {
-        self.shared.is_notified.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_notified(&self) -> bool {
-        *self.flag()
+        *lock(&self.shared.is_notified)
     }
 
     /// Wakes the waiting thread, or makes the next wait return at once. Notifying twice is notifying once.
     pub fn notify(&self) {
-        *self.flag() = true;
+        *lock(&self.shared.is_notified) = true;
         self.wake();
     }
 
@@ -284,10 +280,10 @@ impl Notifier {
         if let Some(parker) = &self.shared.parker {
             // A notification that came before this has unparked the parker, which then does not block.
             parker.wait(Some(timeout));
-            *self.flag() = false;
+            *lock(&self.shared.is_notified) = false;
             return;
         }
-        let mut guard = self.flag();
+        let mut guard = lock(&self.shared.is_notified);
         if !*guard {
             // One wait is enough: returning early is allowed, and the caller looks at its clock again.
             let waited = self.shared.condition.wait_timeout(guard, timeout);
@@ -305,7 +301,7 @@ impl Notifier {
     /// counts as one.
     pub fn take_notification(&self) -> bool {
         let has_arrival = self.shared.parker.as_ref().is_some_and(|parker| parker.wait(Some(Duration::ZERO)));
-        std::mem::take(&mut *self.flag()) || has_arrival
+        std::mem::take(&mut *lock(&self.shared.is_notified)) || has_arrival
     }
 
     /// Blocks until the notifier is notified, or `is_over` says so, before the wait or after some
@@ -314,10 +310,10 @@ impl Notifier {
     pub fn wait_unless(&self, is_over: impl Fn() -> bool) {
         if let Some(parker) = &self.shared.parker {
             while !self.is_notified() && !is_over() && !parker.wait(None) {}
-            *self.flag() = false;
+            *lock(&self.shared.is_notified) = false;
             return;
         }
-        let mut guard = self.flag();
+        let mut guard = lock(&self.shared.is_notified);
         while !*guard && !is_over() {
             guard = self.shared.condition.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
@@ -327,7 +323,7 @@ impl Notifier {
     /// Makes a waiting thread look again, without notifying: what its `is_over` tells may have changed.
     pub fn nudge(&self) {
         // Taking the lock orders this after a waiter's look: it sleeps already, or will see what changed.
-        drop(self.flag());
+        drop(lock(&self.shared.is_notified));
         self.wake();
     }
 }

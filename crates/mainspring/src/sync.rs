@@ -18,3 +18,10 @@ pub(crate) use std::{
 };
 
 pub(crate) use std::sync::PoisonError;
+
+/// Locks a mutex, also after a panic under it. No code of the owner runs under a lock of this crate that
+/// could leave half a change behind; a closure's own state after a panic is its affair.
+#[inline]
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

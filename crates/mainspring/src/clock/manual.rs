@@ -20,7 +20,7 @@ use std::time::Duration;
 use mainspring_queue::Tick;
 
 use super::{Clock, Notifier};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// A clock that moves when it is told to. Clones are the same clock.
 ///
@@ -130,7 +130,7 @@ impl Manual {
     /// A driver that has not gone to sleep yet does not wait: see [`wait_count`](Self::wait_count).
     #[inline]
     pub fn advance_to_next(&self) -> Option<Tick> {
-        let next = self.state().waiters.iter().map(|&(_, until)| until).min()?;
+        let next = lock(&self.shared.state).waiters.iter().map(|&(_, until)| until).min()?;
         self.advance_to(next);
         Some(next)
     }
@@ -139,17 +139,12 @@ impl Manual {
     /// sleep.
     #[inline]
     pub fn wait_count(&self) -> u64 {
-        self.state().wait_count
-    }
-
-    #[inline]
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.state).wait_count
     }
 
     #[inline]
     fn change(&self, change: impl FnOnce(&mut State)) {
-        let mut state = self.state();
+        let mut state = lock(&self.shared.state);
         change(&mut state);
         let waiters = state.waiters.clone();
         // A waiter looks at the time while it holds its notifier's lock: the lock here must not be held then.
@@ -166,18 +161,18 @@ impl Clock for Manual {
 
     #[inline]
     fn now(&self) -> Tick {
-        self.state().now
+        lock(&self.shared.state).now
     }
 
     #[inline]
     fn now_in_parts(&self) -> (Tick, u128) {
-        let state = self.state();
+        let state = lock(&self.shared.state);
         (state.now, state.passed_ns)
     }
 
     #[inline]
     fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
-        self.state().wait_count += 1;
+        lock(&self.shared.state).wait_count += 1;
         let Some(until) = until else { return notifier.wait(None) };
         if self.shared.waiting == Waiting::MovesTime {
             // The thread that notified has scheduled something earlier: the waiter must look before time
@@ -187,9 +182,9 @@ impl Clock for Manual {
             }
             return;
         }
-        self.state().waiters.push((notifier.clone(), until));
+        lock(&self.shared.state).waiters.push((notifier.clone(), until));
         notifier.wait_unless(|| self.now() >= until);
-        let mut state = self.state();
+        let mut state = lock(&self.shared.state);
         if let Some(place) = state.waiters.iter().position(|(other, _)| other.is_same(notifier)) {
             state.waiters.swap_remove(place);
         }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use super::handoffs;
 use crate::sync::thread::{self, JoinHandle, ThreadId};
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, PoisonError, lock};
 
 /// A driver's own threads.
 pub(super) struct DriverThreads {
@@ -87,7 +87,7 @@ impl DriverThreads {
             membership.note_id();
             run();
         })?;
-        if let Some(member) = self.shared.state().member(number) {
+        if let Some(member) = lock(&self.shared.state).member(number) {
             member.thread = Some(thread);
         }
         Ok(true)
@@ -95,14 +95,14 @@ impl DriverThreads {
 
     /// How many threads have been started and not been waited for.
     pub(super) fn len(&self) -> usize {
-        self.shared.state().members.len()
+        lock(&self.shared.state).members.len()
     }
 
     /// Waits until all threads have ended, but for the calling one and, if it is one of the driver, others
     /// that wait here, and those of another process. From now on none is started.
     pub(super) fn wait_for_end(&self) {
         handoffs::leave();
-        let mut state = self.shared.state();
+        let mut state = lock(&self.shared.state);
         state.is_closed = true;
         let own = thread::current().id();
         let own = state.members.iter_mut().find(|member| member.id == Some(own));
@@ -140,12 +140,6 @@ impl DriverThreads {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl State {
     /// The member with a number; `None` if its end has been waited for.
     fn member(&mut self, number: usize) -> Option<&mut Member> {
@@ -162,7 +156,7 @@ struct Membership {
 impl Membership {
     /// Lists a thread that is about to start; `None` if none is started any more.
     fn begin(shared: &Arc<Shared>) -> Option<Membership> {
-        let mut state = shared.state();
+        let mut state = lock(&shared.state);
         if state.is_closed {
             return None;
         }
@@ -175,7 +169,7 @@ impl Membership {
 
     fn note_id(&self) {
         let id = thread::current().id();
-        if let Some(member) = self.shared.state().member(self.number) {
+        if let Some(member) = lock(&self.shared.state).member(self.number) {
             member.id = Some(id);
         }
     }
@@ -183,7 +177,7 @@ impl Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        if let Some(member) = self.shared.state().member(self.number) {
+        if let Some(member) = lock(&self.shared.state).member(self.number) {
             member.phase = Phase::Ended;
         }
         self.shared.changed.notify_all();

@@ -13,7 +13,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, PoisonError, lock};
 
 /// The firings that one receiver, and its clones, have handed to other threads.
 #[derive(Clone, Default)]
@@ -40,14 +40,14 @@ crate::sync::thread_local! {
 
 impl Handoffs {
     pub(crate) fn begin(&self) -> Duty {
-        *self.shared.count() += 1;
+        *lock(&self.shared.count) += 1;
         Duty { shared: Arc::clone(&self.shared) }
     }
 
     /// Waits until all that was handed over has ended, but for what the calling thread performs.
     pub(crate) fn wait(&self) {
         leave();
-        let mut count = self.shared.count();
+        let mut count = lock(&self.shared.count);
         while 0 < *count {
             count = self.shared.is_none.wait(count).unwrap_or_else(PoisonError::into_inner);
         }
@@ -71,15 +71,9 @@ pub(crate) fn leave() {
     drop(OWN.try_with(RefCell::take));
 }
 
-impl Shared {
-    fn count(&self) -> MutexGuard<'_, usize> {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Drop for Duty {
     fn drop(&mut self) {
-        let mut count = self.shared.count();
+        let mut count = lock(&self.shared.count);
         *count -= 1;
         if *count == 0 {
             self.shared.is_none.notify_all();

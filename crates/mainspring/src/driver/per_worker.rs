@@ -62,7 +62,7 @@ use super::{
 };
 use crate::clock::Clock;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// How long a due timer is left to its own worker before another one steals it. Longer than a wake-up takes
 /// (50 to 100 us), so that watchers do not compete with owners; short beside what people call late.
@@ -193,7 +193,7 @@ impl<Q> PerWorker<Q> {
         let free = |slot: &WorkerSlot| !slot.is_taken.swap(true, Ordering::AcqRel);
         let slot = self.slots.all().iter().position(free)?;
         let mut worker = Worker { driver: Arc::clone(self), slot, shards: Vec::new() };
-        let mut orphans = self.orphans();
+        let mut orphans = lock(&self.orphans);
         if let Some(place) = orphans.iter().position(|&shard| shard == slot) {
             worker.shards.push(orphans.swap_remove(place));
             self.orphan_count.store(orphans.len(), Ordering::SeqCst);
@@ -201,10 +201,6 @@ impl<Q> PerWorker<Q> {
         }
         drop(orphans);
         Some(worker)
-    }
-
-    fn orphans(&self) -> MutexGuard<'_, Vec<usize>> {
-        self.orphans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn address(&self) -> usize {
@@ -297,7 +293,7 @@ impl<Q> Worker<Q> {
     /// Takes the shards of workers that ended.
     fn adopt(&mut self) {
         if self.driver.orphan_count.load(Ordering::SeqCst) > 0 {
-            let mut orphans = self.driver.orphans();
+            let mut orphans = lock(&self.driver.orphans);
             for &shard in &*orphans {
                 self.driver.slots.set_owner(shard, self.slot);
             }
@@ -350,7 +346,7 @@ impl<Q> Drop for Worker<Q> {
         // A thread that is ending may have no such variable any more.
         let is_own = |post: Option<(usize, usize)>| post.is_some_and(|(it, _)| it == self.driver.address());
         let _ = POST.try_with(|post| post.set(post.get().filter(|&post| !is_own(Some(post)))));
-        let mut orphans = self.driver.orphans();
+        let mut orphans = lock(&self.driver.orphans);
         for &shard in &self.shards {
             self.driver.slots.set_owner(shard, NO_WORKER);
         }

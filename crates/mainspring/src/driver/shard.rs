@@ -50,7 +50,7 @@ use self::lateness::Lateness;
 use super::{Counts, Part, Refusal, RefusedTimer, TimerId, UnfiredTimer};
 use crate::clock::{Clock, Notifier};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, lock};
 
 pub(super) use self::turn::{NoWatch, Role, Turn, Watch};
 
@@ -136,11 +136,6 @@ impl<Q> Shard<Q> {
         }
     }
 
-    /// No code of the owner runs under the lock, so a poisoned lock guards a sound state.
-    fn state(&self) -> MutexGuard<'_, State<Q>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn index(&self) -> u32 {
         self.index
     }
@@ -161,7 +156,7 @@ impl<Q> Shard<Q> {
 
     /// Whether anything is pending.
     pub(super) fn has_next(&self) -> bool {
-        self.state().next.is_some()
+        lock(&self.state).next.is_some()
     }
 
     fn publish(&self, state: &mut State<Q>, next: Option<Tick>) {
@@ -192,7 +187,7 @@ impl<Q> Shard<Q> {
         Q: TimerQueue<T>,
     {
         let has_paused = self.backoff.back_off(&*self.clock);
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if let Some(reason) = state.refusal {
             return Err(RefusedTimer::new(reason, payload));
         }
@@ -231,7 +226,7 @@ impl<Q> Shard<Q> {
         }
         // A clock may be the owner's code: no lock is held.
         let now = self.clock.now();
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if let Some(reason) = state.refusal {
             return Err(RefusedTimer::new(reason, rejected.payload));
         }
@@ -266,7 +261,7 @@ impl<Q> Shard<Q> {
     /// Counts that the shard's thread went on after a wait. It looks at the queue before it sleeps again, so
     /// what is scheduled until then need not wake it.
     pub(super) fn count_wakeup(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.counts.wakeups += 1;
         state.is_asleep = false;
     }
@@ -274,7 +269,7 @@ impl<Q> Shard<Q> {
     /// Marks that the shard's thread continues after a wait: what is scheduled until it has looked again need
     /// not wake it.
     pub(super) fn note_awake(&self) {
-        self.state().is_asleep = false;
+        lock(&self.state).is_asleep = false;
     }
 
     pub(super) fn stop(&self) {
@@ -283,12 +278,12 @@ impl<Q> Shard<Q> {
 
     /// Stops for a reason. The first one stays.
     pub(super) fn refuse(&self, reason: Refusal) {
-        self.state().refusal.get_or_insert(reason);
+        lock(&self.state).refusal.get_or_insert(reason);
     }
 
     /// Waits until a timer does not fire, unless the calling thread fires it.
     fn wait_until_fired(&self, timer: mainspring_queue::TimerId) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         while state.firings.contains_on_other_thread(timer) {
             state.firings.begin_wait();
             state = self.has_fired.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -308,7 +303,7 @@ impl<Q> Shard<Q> {
     where
         Q: TimerQueue<T>,
     {
-        let state = self.state();
+        let state = lock(&self.state);
         state.check_counts();
         state.queue.len()
     }
@@ -317,7 +312,7 @@ impl<Q> Shard<Q> {
     where
         Q: TimerQueue<T>,
     {
-        let state = self.state();
+        let state = lock(&self.state);
         state.check_counts();
         state.counts
     }
@@ -327,7 +322,7 @@ impl<Q> Shard<Q> {
     where
         Q: TimerQueue<T>,
     {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         report.counts.add(&state.counts);
         state.lateness.add_to(&mut report.lateness_ticks);
     }
@@ -336,7 +331,7 @@ impl<Q> Shard<Q> {
     where
         Q: TimerQueue<T>,
     {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.queue.advance(Tick::MAX);
         std::iter::from_fn(|| state.queue.pop_expired()).map(|timer| self.unfired(timer)).collect()
     }
@@ -399,7 +394,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Shard<Q> {
         if id.shard != self.index {
             return None;
         }
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let payload = state.queue.cancel(id.timer)?;
         state.counts.cancelled += 1;
         self.finish_removal(state);
@@ -408,7 +403,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Shard<Q> {
 
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         let has_paused = self.backoff.back_off(&*self.clock);
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.counts.held_back += u64::from(has_paused);
         if id.shard != self.index {
             return Err(ResetError::NotPending);
@@ -420,7 +415,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Shard<Q> {
             // As in `add_rejected`.
             drop(state);
             let now = self.clock.now();
-            state = self.state();
+            state = lock(&self.state);
             state.queue.advance(now);
             outcome = state.queue.reset(id.timer, deadline);
         }
@@ -431,7 +426,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Shard<Q> {
     }
 
     fn update(&self, id: TimerId, change: &mut dyn FnMut(&mut T)) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if id.shard != self.index {
             return false;
         }
@@ -439,7 +434,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Shard<Q> {
     }
 
     fn deadline(&self, id: TimerId) -> Option<Tick> {
-        let state = self.state();
+        let state = lock(&self.state);
         if id.shard != self.index {
             return None;
         }
@@ -447,7 +442,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Shard<Q> {
     }
 
     fn is_firing(&self, id: TimerId) -> bool {
-        id.shard == self.index && self.state().firings.contains(id.timer)
+        id.shard == self.index && lock(&self.state).firings.contains(id.timer)
     }
 
     fn wait_for_firing(&self, id: TimerId) {
@@ -457,7 +452,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Shard<Q> {
     }
 
     fn granularity(&self) -> u64 {
-        self.state().queue.profile().granularity
+        lock(&self.state).queue.profile().granularity
     }
 
     fn clock(&self) -> &Arc<dyn Clock> {

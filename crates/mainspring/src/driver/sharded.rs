@@ -48,7 +48,7 @@ use super::{
 };
 use crate::clock::{Clock, Notifier};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// Go's number of shards.
 pub const SHARD_COUNT_DEFAULT: usize = 64;
@@ -138,7 +138,7 @@ impl<Q, F> Sharded<Q, F> {
         if waiter.has_thread.load(Ordering::Acquire) {
             return Ok(());
         }
-        let original = self.fire.lock().unwrap_or_else(PoisonError::into_inner);
+        let original = lock(&self.fire);
         if waiter.has_thread.load(Ordering::Acquire) {
             return Ok(());
         }

@@ -50,7 +50,7 @@ use crate::clock::wall::{System, WallClock};
 use crate::driver::{Refusal, TimerId};
 use crate::epoch::{Change, Epoch};
 use crate::handle::{Handle, Local};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// Up to how many missed occurrences are counted one by one: more would hold up the driver's thread.
 pub const MISSED_COUNT_MAX: u32 = 10_000;
@@ -414,12 +414,6 @@ fn latest(schedule: &Schedule, nominal: Zoned, now: Timestamp) -> (Zoned, u32) {
     }
     let after_now = now.checked_add(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MAX);
     (schedule.prev_before(after_now).unwrap_or(latest), MISSED_COUNT_MAX)
-}
-
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The plan is sound after a panic, because no code of the owner runs under it; a callback's own state is
-    // its affair.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Calendar {

@@ -48,7 +48,7 @@ use super::period::{Add, PeriodError, Series};
 use super::task::{Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// Schedules closures.
 ///
@@ -263,10 +263,6 @@ struct Turn<F> {
     rule: Mutex<Rule>,
     state: Arc<Mutex<State>>,
     callback: Mutex<F>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn schedule_turn<F: FnMut(Firing) + Send + 'static>(

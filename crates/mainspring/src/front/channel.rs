@@ -58,7 +58,7 @@ use super::period::{PeriodError, Series};
 use super::task::{Firing, Task};
 use crate::driver::Refusal;
 use crate::handle::{Handle, Local};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 use inner::{Function, Inner};
 
 /// Makes timers that send on channels.
@@ -251,7 +251,7 @@ fn begin(
     function: Option<Function>,
 ) -> Result<Arc<Inner>, Refusal> {
     let inner = Arc::new(Inner::new(part, series, function));
-    let begun = inner.begin(&mut inner.state(), deadline);
+    let begun = inner.begin(&mut lock(&inner.state), deadline);
     begun.map_err(|refused| refused.reason)?;
     Ok(inner)
 }

@@ -38,7 +38,7 @@ use mainspring_queue::{ResetError, Tick};
 use super::task::Task;
 use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, lock};
 
 /// Items under keys that come out when they are due. Clones are the same queue; when the last is dropped, so
 /// are the items.
@@ -169,7 +169,7 @@ where
 
     fn put_at(&self, key: K, value: V, deadline: Tick) -> Result<Option<V>, Refusal> {
         let part = self.shared.handle.local()?;
-        let mut state = self.shared.state();
+        let mut state = lock(&self.shared.state);
         let generation = state.next_generation;
         // The driver's lock is taken inside the queue's, here and in `reset`, and never the other way round.
         let timer = match part.schedule(deadline, self.shared.task(key.clone(), generation)) {
@@ -194,7 +194,7 @@ where
     {
         // Dropped after the lock is released, as it is declared before.
         let _refused;
-        let mut state = self.shared.state();
+        let mut state = lock(&self.shared.state);
         let generation = state.next_generation;
         let Some((own, item)) = state.pending.get_key_value(key) else { return false };
         let deadline = item.part.clock().after(delay);
@@ -224,7 +224,7 @@ where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let item = self.shared.state().pending.remove(key);
+        let item = lock(&self.shared.state).pending.remove(key);
         item.map(Item::into_value)
     }
 
@@ -235,7 +235,7 @@ where
         Q: Eq + Hash + ?Sized,
         V: Clone,
     {
-        self.shared.state().pending.get(key).map(|item| item.value.clone())
+        lock(&self.shared.state).pending.get(key).map(|item| item.value.clone())
     }
 
     /// Returns the tick of the engine's clock from which the item under `key` comes out; `None` if none is
@@ -245,13 +245,13 @@ where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.shared.state().pending.get(key).map(|item| item.deadline)
+        lock(&self.shared.state).pending.get(key).map(|item| item.deadline)
     }
 
     /// Returns the key of the item that comes out next: of one that is due, or else of the pending one with
     /// the earliest deadline, and any of several with the same. It looks at every pending item.
     pub fn peek(&self) -> Option<K> {
-        let state = self.shared.state();
+        let state = lock(&self.shared.state);
         let next = || state.pending.iter().min_by_key(|(_, item)| item.deadline).map(|(key, _)| key);
         state.due.front().map(|(key, _)| key).or_else(next).cloned()
     }
@@ -264,7 +264,7 @@ where
     /// Gives memory back that more items took than there are now: the queue keeps what it once had. Takes as
     /// long as putting each item again; the engine's own memory stays as it is.
     pub fn compact(&self) {
-        let mut state = self.shared.state();
+        let mut state = lock(&self.shared.state);
         state.pending.shrink_to_fit();
         state.due.shrink_to_fit();
     }
@@ -272,7 +272,7 @@ where
     /// Waits for the next item that is due and takes it. `None`: the engine was shut down while items were
     /// pending, or the queue was [closed](Self::close), and nothing more is due.
     pub fn recv(&self) -> Option<(K, V)> {
-        let mut state = self.shared.state();
+        let mut state = lock(&self.shared.state);
         loop {
             if let Some(item) = state.due.pop_front() {
                 return Some(item);
@@ -286,7 +286,7 @@ where
 
     /// Takes the next item that is due, if there is one.
     pub fn try_recv(&self) -> Option<(K, V)> {
-        self.shared.state().due.pop_front()
+        lock(&self.shared.state).due.pop_front()
     }
 
     /// Waits for the next item that is due and takes it, as [`recv`](Self::recv) does, in async code under
@@ -302,7 +302,7 @@ where
     pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<(K, V)>> {
         // A waker's clone and drop are the runtime's code: no lock is held over them.
         let mut waker = context.waker().clone();
-        let mut state = self.shared.state();
+        let mut state = lock(&self.shared.state);
         if let Some(item) = state.due.pop_front() {
             return Poll::Ready(Some(item));
         }
@@ -324,7 +324,7 @@ where
 
     /// Returns how many items are pending: those that are due are not.
     pub fn len(&self) -> usize {
-        self.shared.state().pending.len()
+        lock(&self.shared.state).pending.len()
     }
 
     /// Tells whether no item is pending.
@@ -355,14 +355,8 @@ impl<V> Item<V> {
 }
 
 impl<K, V> Shared<K, V> {
-    fn state(&self) -> MutexGuard<'_, State<K, V>> {
-        // No code of the owner runs under the lock but that of keys and of `Clone`, and before anything is
-        // changed.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn clear(&self) -> usize {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let (pending, due) = (std::mem::take(&mut state.pending), std::mem::take(&mut state.due));
         drop(state);
         let count = pending.len() + due.len();
@@ -371,7 +365,7 @@ impl<K, V> Shared<K, V> {
     }
 
     fn close(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.is_closed = true;
         self.announce(state);
     }
@@ -386,7 +380,7 @@ impl<K, V> Shared<K, V> {
 
     /// Makes a number for a clone.
     fn waiter(&self) -> u64 {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.last_waiter += 1;
         state.last_waiter
     }
@@ -409,7 +403,7 @@ impl<K: Clone + Eq + Hash, V> Notice<K, V> {
     fn fire(mut self) {
         self.has_fired = true;
         let Some(shared) = self.shared.upgrade() else { return };
-        let mut state = shared.state();
+        let mut state = lock(&shared.state);
         if state.pending.get(&self.key).is_none_or(|item| item.generation != self.generation) {
             return;
         }
@@ -431,7 +425,7 @@ impl<K: Eq + Hash, V> Drop for Notice<K, V> {
         let Some(shared) = self.shared.upgrade() else { return };
         // After a replacement and a removal there is no such item.
         let is_pending =
-            shared.state().pending.get(&self.key).is_some_and(|item| item.generation == self.generation);
+            lock(&shared.state).pending.get(&self.key).is_some_and(|item| item.generation == self.generation);
         if is_pending {
             shared.close();
         }
@@ -454,7 +448,7 @@ impl<K, V> Clone for DelayQueue<K, V> {
 impl<K, V> Drop for DelayQueue<K, V> {
     fn drop(&mut self) {
         // The wakers' drops are the runtime's code: no lock is held over them.
-        let mut state = self.shared.state();
+        let mut state = lock(&self.shared.state);
         let own = state.wakers.extract_if(.., |(waiter, _)| *waiter == self.waiter);
         let own: Vec<(u64, Waker)> = own.collect();
         drop(state);

@@ -70,7 +70,7 @@ use crate::clock::{Clock, Deadline};
 use crate::driver::{Refusal, RefusedTimer};
 use crate::handle::{Handle, Local};
 #[cfg(not(mainspring_loom))]
-use crate::sync::{Condvar, Mutex, PoisonError};
+use crate::sync::{Condvar, Mutex, lock};
 
 /// Makes futures of timers.
 ///
@@ -371,9 +371,8 @@ impl Sleep {
 #[cfg(not(mainspring_loom))]
 #[inline]
 fn pause() {
-    let lock = Mutex::new(());
-    let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
-    drop(Condvar::new().wait_timeout(guard, PAUSE));
+    let pausing = Mutex::new(());
+    drop(Condvar::new().wait_timeout(lock(&pausing), PAUSE));
 }
 
 /// In a model time does not pass.

@@ -43,7 +43,7 @@ use super::period::{PeriodError, Series};
 use super::task::{Firing, Task, run_then};
 use crate::driver::TimerId;
 use crate::handle::{Handle, Local};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// How often a task runs.
 ///
@@ -212,7 +212,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
         let deadline = first(&part, series.as_mut());
         // Made before and dropped after the lock is held, if it comes back.
         let own_key = key.clone();
-        let mut tasks = self.shared.tasks();
+        let mut tasks = lock(&self.shared.tasks);
         let generation = tasks.next_generation;
         let timer = match part.schedule(deadline, self.shared.task(own_key, generation)) {
             Ok(timer) => Some(timer),
@@ -245,7 +245,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let removed = self.shared.tasks().by_key.remove(key);
+        let removed = lock(&self.shared.tasks).by_key.remove(key);
         let was_there = removed.is_some();
         Shared::<K>::forget(removed);
         was_there
@@ -267,7 +267,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
     {
         // Dropped after the lock is released, as it is declared before.
         let _refused;
-        let mut tasks = self.shared.tasks();
+        let mut tasks = lock(&self.shared.tasks);
         let generation = tasks.next_generation;
         let Some((own, keeper)) = tasks.by_key.get_key_value(key) else { return false };
         let deadline = keeper.part.clock().after(delay);
@@ -305,13 +305,13 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let tasks = self.shared.tasks();
+        let tasks = lock(&self.shared.tasks);
         tasks.by_key.get(key).map(|keeper| KeyedTask { deadline: keeper.deadline, repeat: keeper.repeat })
     }
 
     /// Returns how many tasks there are.
     pub fn len(&self) -> usize {
-        self.shared.tasks().by_key.len()
+        lock(&self.shared.tasks).by_key.len()
     }
 
     /// Tells whether there is no task.
@@ -321,12 +321,8 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
 }
 
 impl<K> Shared<K> {
-    fn tasks(&self) -> MutexGuard<'_, Tasks<K>> {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn clear(&self) -> usize {
-        let removed = std::mem::take(&mut self.tasks().by_key);
+        let removed = std::mem::take(&mut lock(&self.tasks).by_key);
         let count = removed.len();
         removed.into_values().for_each(|keeper| Shared::<K>::forget(Some(keeper)));
         count
@@ -353,7 +349,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
     }
 
     fn fire(self: &Arc<Self>, key: K, generation: u64, firing: Firing) {
-        let mut tasks = self.tasks();
+        let mut tasks = lock(&self.tasks);
         let Some(keeper) = tasks.by_key.get_mut(&key).filter(|keeper| keeper.generation == generation) else {
             return;
         };
@@ -372,7 +368,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
             Some(next) => keeper.deadline = next,
         }
         drop(tasks);
-        let run = || closure.lock().unwrap_or_else(PoisonError::into_inner)(firing);
+        let run = || lock(&closure)(firing);
         if next.is_none() {
             run();
             return drop(used_up);
@@ -383,7 +379,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
 
     /// Schedules the next run of a task, if it has not been removed or replaced during the last.
     fn go_on(self: &Arc<Self>, key: K, generation: u64) {
-        let mut tasks = self.tasks();
+        let mut tasks = lock(&self.tasks);
         let keeper = tasks.by_key.get_mut(&key).filter(|keeper| keeper.generation == generation);
         if let Some(keeper) = keeper {
             // A refusal means that the driver is shutting down: this was the last run.

@@ -41,7 +41,7 @@ use mainspring_queue::Tick;
 use super::task::Task;
 use crate::driver::{Refusal, RefusedTimer};
 use crate::handle::Handle;
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// Sends timeouts to services. Clones are the same front; when the last is dropped, nothing is sent any more.
 /// The timers of what was to be sent stay in the queue until they are due: as no timeout is cancelled, no
@@ -130,7 +130,7 @@ impl Mailboxes {
     #[inline]
     pub fn register(&self) -> (Service, Receiver<Message>) {
         let (sender, receiver) = channel();
-        let mut services = self.shared.services();
+        let mut services = lock(&self.shared.services);
         assert!(services.by_number.len() < u32::MAX as usize, "there are fewer than 2^32 services");
         loop {
             services.last_number = services.last_number.wrapping_add(1);
@@ -145,7 +145,7 @@ impl Mailboxes {
     /// Ends a service; tells whether it was there. Its mailbox is disconnected once it has been read empty.
     #[inline]
     pub fn unregister(&self, service: Service) -> bool {
-        self.shared.services().by_number.remove(&service.0).is_some()
+        lock(&self.shared.services).by_number.remove(&service.0).is_some()
     }
 
     /// Sends `service` a message with `session`, `delay` from now and not earlier; at once if that is zero.
@@ -196,7 +196,7 @@ impl Mailboxes {
             let message = Message { session, now };
             return if self.shared.send(service, message) { Ok(()) } else { Err(SendError::NoService) };
         }
-        if !self.shared.services().by_number.contains_key(&service.0) {
+        if !lock(&self.shared.services).by_number.contains_key(&service.0) {
             return Err(SendError::NoService);
         }
         let shared = Arc::downgrade(&self.shared);
@@ -217,16 +217,11 @@ impl Mailboxes {
 }
 
 impl Shared {
-    #[inline]
-    fn services(&self) -> MutexGuard<'_, Services> {
-        self.services.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Puts a message into a mailbox; tells whether there is one. A mailbox whose receiver was dropped is
     /// forgotten.
     #[inline]
     fn send(&self, service: Service, message: Message) -> bool {
-        let mut services = self.services();
+        let mut services = lock(&self.services);
         let is_sent = services.by_number.get(&service.0).is_some_and(|sender| sender.send(message).is_ok());
         if !is_sent {
             services.by_number.remove(&service.0);

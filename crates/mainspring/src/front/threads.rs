@@ -52,7 +52,7 @@ use std::time::{Duration, Instant};
 
 use super::task::RunTasksOn;
 use crate::driver::handoffs::{Duty, Handoffs};
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, thread};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, lock, thread};
 
 /// What the threads are called, for debuggers and `top`.
 const THREAD_NAME: &str = "mainspring-task";
@@ -132,7 +132,7 @@ impl Threads {
 
     fn execute_duty(&self, job: Job, duty: Option<Duty>) {
         let shared = &self.owner.shared;
-        let mut state = shared.state();
+        let mut state = lock(&shared.state);
         state.waiting.push_back((job, duty));
         if state.waiting.len() <= state.idle_count {
             drop(state);
@@ -148,7 +148,7 @@ impl Threads {
         if started.is_ok() {
             return;
         }
-        let mut state = shared.state();
+        let mut state = lock(&shared.state);
         state.thread_count -= 1;
         // Any other thread comes to it; without one it is this thread's.
         if state.thread_count == 0 {
@@ -173,7 +173,7 @@ impl Threads {
     pub fn join(&self, wait_max: Duration) -> usize {
         let shared = &self.owner.shared;
         let begin = Instant::now();
-        let mut state = shared.state();
+        let mut state = lock(&shared.state);
         loop {
             let left_count = state.waiting.len() + state.running_count;
             let wait = wait_max.saturating_sub(begin.elapsed());
@@ -186,12 +186,12 @@ impl Threads {
 
     /// Returns how many threads there are.
     pub fn thread_count(&self) -> usize {
-        self.owner.shared.state().thread_count
+        lock(&self.owner.shared.state).thread_count
     }
 
     /// Returns how many jobs wait for a thread.
     pub fn waiting_count(&self) -> usize {
-        self.owner.shared.state().waiting.len()
+        lock(&self.owner.shared.state).waiting.len()
     }
 }
 
@@ -225,17 +225,13 @@ impl Drop for Receiver {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Runs the job that has waited longest, with no lock held.
     fn run_next<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let Some((job, duty)) = state.waiting.pop_front() else { return state };
         state.running_count += 1;
         drop(state);
         run_and_catch(job, duty);
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.running_count -= 1;
         if state.running_count == 0 && state.waiting.is_empty() {
             self.is_done.notify_all();
@@ -245,7 +241,7 @@ impl Shared {
 
     /// A thread's life.
     fn run(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         loop {
             if !state.waiting.is_empty() {
                 state = self.run_next(state);
@@ -264,14 +260,14 @@ impl Shared {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.shared.state().is_ending = true;
+        lock(&self.shared.state).is_ending = true;
         self.shared.has_work.notify_all();
     }
 }
 
 impl fmt::Debug for Threads {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.owner.shared.state();
+        let state = lock(&self.owner.shared.state);
         formatter
             .debug_struct("Threads")
             .field("thread_count", &state.thread_count)

@@ -25,7 +25,7 @@ use mainspring_queue::{
 use super::{Operation, Step, Trace};
 use crate::clock::Clock;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// The switch and the record of one [`RecordedQueue`] queue. Clones are the same recorder.
 ///
@@ -99,7 +99,7 @@ impl Recorder {
     #[inline]
     pub fn switch_off(&self) {
         self.shared.is_on.store(false, Ordering::Relaxed);
-        self.record().numbers.clear();
+        lock(&self.shared.record).numbers.clear();
     }
 
     /// Tells whether it is on.
@@ -112,13 +112,8 @@ impl Recorder {
     /// forgotten.
     #[inline]
     pub fn take(&self) -> Trace {
-        let Record { steps, dropped_count, .. } = std::mem::take(&mut *self.record());
+        let Record { steps, dropped_count, .. } = std::mem::take(&mut *lock(&self.shared.record));
         Trace { tick: self.shared.clock.resolution(), dropped_count, steps }
-    }
-
-    #[inline]
-    fn record(&self) -> MutexGuard<'_, Record> {
-        self.shared.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records an operation if it is on.
@@ -133,7 +128,7 @@ impl Recorder {
     #[inline]
     fn record_step(&self, id: TimerId, operation: Operation) {
         let at = self.shared.clock.now();
-        let mut record = self.record();
+        let mut record = lock(&self.shared.record);
         let number = match operation {
             Operation::Schedule(_) => {
                 record.next_number += 1;

@@ -27,7 +27,7 @@ use std::time::Duration;
 use polling::{Event, Events, Poller};
 
 use crate::clock::Parker;
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// How many events a round has at most; more come with the next. nginx's default for a worker is 512,
 /// `polling`'s 1,024. It bounds how long a round keeps timers waiting.
@@ -52,13 +52,9 @@ impl PollParker {
         PollParker { poller, batch: Mutex::new(batch) }
     }
 
-    fn batch(&self) -> MutexGuard<'_, Batch> {
-        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Appends the events of the last wait to `round`, or returns what made it fail.
     pub(super) fn take(&self, round: &mut Vec<Event>) -> io::Result<()> {
-        let mut batch = self.batch();
+        let mut batch = lock(&self.batch);
         if let Some(failure) = batch.failure.take() {
             return Err(failure);
         }
@@ -70,7 +66,7 @@ impl PollParker {
 
 impl Parker for PollParker {
     fn wait(&self, timeout: Option<Duration>) -> bool {
-        let mut batch = self.batch();
+        let mut batch = lock(&self.batch);
         let Batch { events, failure } = &mut *batch;
         events.clear();
         // A signal does not end it: the poller continues waiting until the same time.

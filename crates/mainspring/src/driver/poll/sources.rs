@@ -33,7 +33,7 @@ use std::sync::Arc;
 use polling::{Event, PollMode, Poller};
 
 use super::sys::Registration;
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// Any source: for a loop with sources of several types, each registered as an `Arc<AnySource>`.
 pub type AnySource = dyn AsFd + Send + Sync;
@@ -207,10 +207,6 @@ impl<S: ?Sized> Sources<S> {
         Sources { shared: Arc::new(Shared { poller, state: Mutex::new(state) }) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<S>> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Makes the loop wait for `source`, from its next wait on, or from the present one. It should be
     /// non-blocking. A caller that wants it back if this fails gives an `Arc` of which it keeps a clone.
     ///
@@ -226,7 +222,7 @@ impl<S: ?Sized> Sources<S> {
         let (event, mode) = (interest.event(key), interest.mode());
         let registration = Registration::new(&self.shared.poller, source.into(), event, mode)?;
         let entry = Entry { registration, interest };
-        let mut state = self.state();
+        let mut state = lock(&self.shared.state);
         if state.is_closed {
             drop(state);
             return Err(closed());
@@ -238,7 +234,7 @@ impl<S: ?Sized> Sources<S> {
     }
 
     fn next_key(&self) -> io::Result<usize> {
-        let mut state = self.state();
+        let mut state = lock(&self.shared.state);
         // The last number means the poller's own notification. Only a 32-bit system can live to see it.
         if state.is_closed || state.next_key == usize::MAX {
             return Err(closed());
@@ -254,7 +250,7 @@ impl<S: ?Sized> Sources<S> {
     /// # Errors
     /// The system refuses, for want of memory.
     pub fn modify(&self, id: SourceId, interest: Interest) -> io::Result<bool> {
-        let mut state = self.state();
+        let mut state = lock(&self.shared.state);
         let Some(entry) = state.entries.get_mut(&id.0) else { return Ok(false) };
         entry.registration.modify(interest.event(id.0), interest.mode())?;
         entry.interest = interest;
@@ -264,14 +260,14 @@ impl<S: ?Sized> Sources<S> {
     /// Takes a source out of the loop and gives it back; `None` for a stale id. No event of it is handed out
     /// from now on; one that is just being handled on the loop's thread is not waited for.
     pub fn deregister(&self, id: SourceId) -> Option<Arc<S>> {
-        let entry = self.state().entries.remove(&id.0)?;
+        let entry = lock(&self.shared.state).entries.remove(&id.0)?;
         Some(Arc::clone(entry.registration.source()))
     }
 
     /// Takes all sources out and gives them back, in the order in which they were registered: for a program
     /// that wants to go on with them after the driver.
     pub fn deregister_all(&self) -> Vec<(SourceId, Arc<S>)> {
-        let entries = std::mem::take(&mut self.state().entries);
+        let entries = std::mem::take(&mut lock(&self.shared.state).entries);
         let back =
             entries.iter().map(|(&key, entry)| (SourceId(key), Arc::clone(entry.registration.source())));
         let mut back: Vec<_> = back.collect();
@@ -281,12 +277,12 @@ impl<S: ?Sized> Sources<S> {
 
     /// Returns a registered source; `None` for a stale id.
     pub fn source(&self, id: SourceId) -> Option<Arc<S>> {
-        self.state().entries.get(&id.0).map(|entry| Arc::clone(entry.registration.source()))
+        lock(&self.shared.state).entries.get(&id.0).map(|entry| Arc::clone(entry.registration.source()))
     }
 
     /// Returns how many sources are registered.
     pub fn len(&self) -> usize {
-        self.state().entries.len()
+        lock(&self.shared.state).entries.len()
     }
 
     /// Tells whether no source is registered.
@@ -296,12 +292,12 @@ impl<S: ?Sized> Sources<S> {
 
     /// From now on nothing is registered and nothing is handed out.
     pub(super) fn close(&self) {
-        self.state().is_closed = true;
+        lock(&self.shared.state).is_closed = true;
     }
 
     /// What an event means now: its source may be gone, or its interest another.
     pub(super) fn ready(&self, event: Event) -> Option<Ready<S>> {
-        let state = self.state();
+        let state = lock(&self.shared.state);
         let entry = state.entries.get(&event.key).filter(|_| !state.is_closed)?;
         let is_readable = event.readable && entry.interest.includes_reading();
         let is_writable = event.writable && entry.interest.includes_writing();

@@ -32,7 +32,7 @@ use mainspring_queue::Tick;
 
 use crate::clock::Clock;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, PoisonError};
+use crate::sync::{Condvar, Mutex, lock};
 
 /// How late, beyond its queue's granularity, a timer is when the thread that fires counts as behind: longer
 /// than a scheduler takes the processor away for, shorter than what people call stuck.
@@ -128,7 +128,7 @@ impl Backoff {
             return false;
         }
         self.pause_count.fetch_add(1, Ordering::Relaxed);
-        let pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        let pausing = lock(&self.pausing);
         if self.held_until.load(Ordering::Relaxed) == 0 {
             return false;
         }
@@ -155,7 +155,7 @@ impl Backoff {
 
     #[cold]
     fn release(&self) {
-        let pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        let pausing = lock(&self.pausing);
         self.held_until.store(0, Ordering::Relaxed);
         drop(pausing);
         self.is_over.notify_all();

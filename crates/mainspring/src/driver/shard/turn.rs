@@ -26,6 +26,7 @@ use super::{Shard, State};
 use crate::clock::Notifier;
 use crate::driver::panic_capture::fire_and_catch;
 use crate::driver::{Fire, FiredTimer, UnfiredTimer};
+use crate::sync::lock;
 
 /// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short
 /// enough that timers which come due meanwhile keep their order.
@@ -110,7 +111,7 @@ impl<Q> Shard<Q> {
     {
         let _in_turn = InTurn::begin();
         let read = self.clock.now();
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.is_asleep = false;
         if state.refusal.is_some() {
             return self.stopping();
@@ -144,7 +145,7 @@ impl<Q> Shard<Q> {
             let own_id = timer.id;
             let UnfiredTimer { id, deadline, payload } = self.unfired(timer);
             let has_panicked = fire_and_catch(fire, FiredTimer { id, deadline, now, payload });
-            state = self.state();
+            state = lock(&self.state);
             self.end_firing(&mut state, own_id);
             state.counts.panicked += u64::from(has_panicked);
             if state.refusal.is_some() {

@@ -20,7 +20,7 @@ use super::super::task::{Firing, Task, run_then};
 use super::outlet::Outlet;
 use crate::driver::{Refusal, RefusedTimer, TimerId};
 use crate::handle::Local;
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, lock};
 
 /// A closure that a timer calls, perhaps again.
 pub(super) type Function = Arc<Mutex<dyn FnMut(Firing) + Send>>;
@@ -32,7 +32,7 @@ pub(super) struct Inner {
     pub(super) function: Option<Function>,
     /// The outlet's channel, if it was looked at.
     receiver: OnceLock<Receiver<Firing>>,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
 }
 
 #[derive(Debug)]
@@ -79,11 +79,6 @@ impl Drop for Shot {
     }
 }
 
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A function that panicked is called again all the same; the state is never left half changed.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Inner {
     /// Makes a timer of which nothing is to come yet.
     pub(super) fn new(part: Local<Task>, series: Option<Series>, function: Option<Function>) -> Inner {
@@ -97,13 +92,9 @@ impl Inner {
         // Not within `get_or_init`, where others would wait for the lock's holder without being seen by
         // models.
         self.receiver.get().unwrap_or_else(|| {
-            let receiver = self.state().outlet.receiver();
+            let receiver = lock(&self.state).outlet.receiver();
             self.receiver.get_or_init(|| receiver)
         })
-    }
-
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 
     /// Begins what the program asks for. A value whose time has come need not wait for the driver's thread.
@@ -147,7 +138,7 @@ impl Inner {
 
     /// The driver dropped the firing of this generation: nothing will be sent any more.
     fn end(&self, generation: u64) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.generation == generation {
             state.pending = None;
             state.outlet.close();
@@ -157,7 +148,7 @@ impl Inner {
     fn fire(self: &Arc<Self>, generation: u64, firing: Firing) {
         // Dropped after the lock is released, as it is declared before.
         let mut _refused = None;
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.generation != generation {
             return;
         }
@@ -191,7 +182,7 @@ impl Inner {
     fn end_call(self: &Arc<Self>) {
         // As in `fire`.
         let mut _refused = None;
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.is_calling = false;
         if let Some(Pending::Waiting(deadline)) =
             state.pending.take_if(|it| matches!(it, Pending::Waiting(_)))
@@ -216,7 +207,7 @@ impl Inner {
     }
 
     pub(super) fn stop(&self) -> bool {
-        let (was_pending, task) = self.disarm(&mut self.state());
+        let (was_pending, task) = self.disarm(&mut lock(&self.state));
         drop(task);
         was_pending
     }
@@ -227,7 +218,7 @@ impl Inner {
         change: impl FnOnce(&mut State),
         deadline: Tick,
     ) -> Result<bool, Refusal> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let (was_pending, task) = self.disarm(&mut state);
         change(&mut state);
         let begun = self.begin(&mut state, deadline);
