@@ -32,7 +32,7 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_queue::Tick;
 
 use crate::clock::Clock;
-use crate::clock::wall::{WallClock, ticks_as_span};
+use crate::clock::wall::WallClock;
 
 /// Differences up to this are none: both clocks are read one after the other, and a thread may be stopped in
 /// between.
@@ -123,7 +123,8 @@ impl Epoch {
     pub fn observe(&self) -> Change {
         let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         let new = Anchor { tick: self.clock.now(), timestamp: self.wall.now() };
-        let passed = ticks_as_span(new.tick.since(anchor.tick), self.clock.resolution());
+        let passed = SignedDuration::try_from(self.clock.duration(new.tick.since(anchor.tick)));
+        let passed = passed.unwrap_or(SignedDuration::MAX);
         let jump = new.timestamp.duration_since(anchor.timestamp).saturating_sub(passed);
         *anchor = new;
         let distance = jump.abs();

@@ -10,9 +10,8 @@
 
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use mainspring_queue::Tick;
 
 use super::{Clock, Manual};
@@ -108,17 +107,9 @@ impl ManualWall {
 impl WallClock for ManualWall {
     fn now(&self) -> Timestamp {
         let (tick, timestamp) = *self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
-        let passed = ticks_as_span(self.clock.now().since(tick), self.clock.resolution());
+        let passed = self.clock.duration(self.clock.now().since(tick));
         timestamp.checked_add(passed).unwrap_or(Timestamp::MAX)
     }
-}
-
-/// How long so many ticks are; as long as can be where that does not fit.
-pub(crate) fn ticks_as_span(ticks: u64, resolution: Duration) -> SignedDuration {
-    let nanoseconds = u128::from(ticks).saturating_mul(resolution.as_nanos());
-    let seconds = i64::try_from(nanoseconds / 1_000_000_000).unwrap_or(i64::MAX);
-    // A remainder below a second always fits.
-    SignedDuration::new(seconds, (nanoseconds % 1_000_000_000) as i32)
 }
 
 #[cfg(target_os = "linux")]
@@ -223,6 +214,7 @@ mod linux {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_manual_wall_clock_goes_along_and_can_be_set_either_way() {
@@ -237,9 +229,11 @@ mod tests {
     }
 
     #[test]
-    fn spans_of_any_number_of_ticks_are_representable() {
-        assert_eq!(ticks_as_span(1_500, Duration::from_millis(1)), SignedDuration::from_millis(1_500));
-        assert!(ticks_as_span(u64::MAX, Duration::from_secs(3_600)) > SignedDuration::from_hours(1_000_000));
+    fn the_end_of_the_ticks_is_the_end_of_the_calendar() {
+        let clock = Manual::stepped_by(Duration::from_secs(3_600));
+        let wall = ManualWall::new(clock.clone(), Timestamp::UNIX_EPOCH);
+        clock.advance_to(Tick::MAX);
+        assert_eq!(wall.now(), Timestamp::MAX);
     }
 
     #[cfg(target_os = "linux")]
