@@ -68,7 +68,7 @@ pub mod keyed_tasks;
 pub mod mailbox;
 #[cfg(feature = "calendar")]
 pub mod occurrences;
-pub mod period;
+mod period;
 pub mod task;
 pub mod threads;
 
@@ -87,12 +87,10 @@ pub use future::{Elapsed, Futures, Interval, MissedTicks, Sleep, Timeout};
 #[doc(inline)]
 pub use keyed_tasks::{KeyedTasks, Repeat};
 #[doc(inline)]
-pub use mailbox::{Mailboxes, SendError};
+pub use mailbox::Mailboxes;
 #[cfg(feature = "calendar")]
 #[doc(inline)]
 pub use occurrences::Occurrences;
-#[doc(inline)]
-pub use period::PeriodError;
 #[doc(inline)]
 pub use task::{Firing, RunTasks, RunTasksOn, Task};
 #[doc(inline)]

@@ -29,7 +29,7 @@ use std::time::Duration;
 use crate::clock::Monotonic;
 use crate::driver::{Refusal, Single};
 use crate::engine::Engine;
-use crate::front::{Futures, Interval, PeriodError, Periodic, Sleep, Timeout, Timer};
+use crate::front::{Futures, Interval, Periodic, Sleep, Timeout, Timer};
 use crate::handle::Handle;
 
 static GLOBAL: OnceLock<Engine> = OnceLock::new();
@@ -123,7 +123,7 @@ pub fn after(delay: Duration, callback: impl FnOnce() + Send + 'static) -> Resul
 ///
 /// # Errors
 /// The period is zero; or as [`after`].
-pub fn every(period: Duration, mut callback: impl FnMut() + Send + 'static) -> Result<Periodic, PeriodError> {
+pub fn every(period: Duration, mut callback: impl FnMut() + Send + 'static) -> Result<Periodic, Refusal> {
     global()?.callbacks().every(period, move |_| callback())
 }
 
@@ -171,14 +171,14 @@ pub fn timeout<F: IntoFuture>(delay: Duration, future: F) -> Timeout<F::IntoFutu
 /// for _ in 0..3 {
 ///     interval.tick().await;
 /// }
-/// # Ok::<(), mainspring::front::PeriodError>(())
+/// # Ok::<(), mainspring::driver::Refusal>(())
 /// # }).unwrap();
 /// ```
 ///
 /// # Errors
 /// The period is zero.
 #[inline]
-pub fn interval(period: Duration) -> Result<Interval, PeriodError> {
+pub fn interval(period: Duration) -> Result<Interval, Refusal> {
     futures().interval(period)
 }
 

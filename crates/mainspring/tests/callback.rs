@@ -9,7 +9,7 @@ use mainspring::clock::{Clock, Manual};
 use mainspring::driver::{Refusal, Single};
 use mainspring::front::Callbacks;
 use mainspring::front::callback::Periodic;
-use mainspring::front::{Firing, PeriodError, RunTasks, Task};
+use mainspring::front::{Firing, RunTasks, Task};
 use mainspring::preset;
 use mainspring_queue::Tick;
 use mainspring_queue::wheel::{Chunked, Simple};
@@ -130,7 +130,7 @@ fn a_periodic_callback_that_panics_goes_on() {
 #[test]
 fn a_period_of_zero_is_an_error() {
     let error = Simulation::new().callbacks.every(Duration::ZERO, |_| ()).expect_err("the period is zero");
-    assert_eq!(error, PeriodError::Zero);
+    assert_eq!(error, Refusal::ZeroPeriod);
     assert_eq!(error.to_string(), "a period must be longer than zero");
 }
 

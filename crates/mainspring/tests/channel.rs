@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, TryRecvError, select};
 use mainspring::clock::{Manual, Monotonic};
-use mainspring::driver::Single;
+use mainspring::driver::{Refusal, Single};
 use mainspring::front::Channels;
 use mainspring::front::channel::Delay;
-use mainspring::front::{Firing, PeriodError, RunTasks, RunTasksOn, Task};
+use mainspring::front::{Firing, RunTasks, RunTasksOn, Task};
 use mainspring::preset;
 use mainspring::{Engine, Handle};
 use mainspring_queue::Tick;
@@ -130,14 +130,14 @@ fn a_stopped_ticker_sends_no_more_and_a_reset_one_has_a_new_period() {
     assert_eq!(ticker.receiver().try_iter().collect::<Vec<_>>(), [firing(57, 57)]);
     desk.pass_until(64);
     assert_eq!(ticker.receiver().try_iter().collect::<Vec<_>>(), [firing(64, 64)]);
-    assert_eq!(ticker.reset(Duration::ZERO), Err(PeriodError::Zero));
+    assert_eq!(ticker.reset(Duration::ZERO), Err(Refusal::ZeroPeriod));
 }
 
 #[test]
 fn a_period_of_zero_is_an_error_and_not_a_panic() {
     let desk = Desk::new();
-    assert!(matches!(desk.channels.ticker(Duration::ZERO), Err(PeriodError::Zero)));
-    assert!(matches!(desk.channels.tick(Duration::ZERO), Err(PeriodError::Zero)));
+    assert!(matches!(desk.channels.ticker(Duration::ZERO), Err(Refusal::ZeroPeriod)));
+    assert!(matches!(desk.channels.tick(Duration::ZERO), Err(Refusal::ZeroPeriod)));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use mainspring::clock::Clock;
 use mainspring::driver::{Counts, Part, Refusal, RefusedTimer, Report, Single, TimerId, Timers};
 use mainspring::front::Futures;
 use mainspring::front::future::{Interval, MissedTicks};
-use mainspring::front::{PeriodError, RunTasks, Task};
+use mainspring::front::{RunTasks, Task};
 use mainspring::{Handle, preset};
 use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{ResetError, Tick};
@@ -143,7 +143,7 @@ fn an_interval_begins_where_its_constructor_says() {
     assert!(desk.poll(pin!(after.tick())).is_pending());
     desk.pass_until(15);
     assert_eq!(desk.poll(pin!(after.tick())), Poll::Ready(Tick::new(15)));
-    assert!(matches!(desk.futures.interval_after(Duration::ZERO), Err(PeriodError::Zero)));
+    assert!(matches!(desk.futures.interval_after(Duration::ZERO), Err(Refusal::ZeroPeriod)));
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl<T> RefusedTimer<T> {
     }
 }
 
-/// Why a driver would not take a timer.
+/// Why a driver or a front would not take a timer.
 ///
 /// ```
 /// use std::time::Duration;
@@ -61,6 +61,10 @@ pub enum Refusal {
     Stopped,
     /// The operating system would not start the thread that the timer needs.
     NoThread,
+    /// The period of what repeats is zero.
+    ZeroPeriod,
+    /// The message is for a service that is not registered, or whose mailbox was dropped.
+    NoService,
 }
 
 impl fmt::Display for Refusal {
@@ -69,6 +73,8 @@ impl fmt::Display for Refusal {
             Refusal::Rejected(reason) => reason.fmt(formatter),
             Refusal::Stopped => formatter.write_str("the engine has been shut down, or was dropped"),
             Refusal::NoThread => formatter.write_str("no thread could be started for the timer"),
+            Refusal::ZeroPeriod => formatter.write_str("a period must be longer than zero"),
+            Refusal::NoService => formatter.write_str("the service is not registered"),
         }
     }
 }

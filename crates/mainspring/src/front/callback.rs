@@ -44,7 +44,7 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use super::period::{Add, PeriodError, Series};
+use super::period::{Add, Series};
 use super::task::{Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
@@ -218,11 +218,11 @@ impl Callbacks {
         &self,
         period: Duration,
         callback: impl FnMut(Firing) + Send + 'static,
-    ) -> Result<Periodic, PeriodError> {
+    ) -> Result<Periodic, Refusal> {
         let part = self.handle.local()?;
         let series = Series::new(period, &*part)?;
         let first = Some(series.due());
-        Ok(repeat(part, Rule::Every(series), first, callback)?)
+        repeat(part, Rule::Every(series), first, callback)
     }
 }
 

@@ -54,7 +54,7 @@ use std::time::Duration;
 use crossbeam_channel::Receiver;
 use mainspring_queue::Tick;
 
-use super::period::{PeriodError, Series};
+use super::period::Series;
 use super::task::{Firing, Task};
 use crate::driver::Refusal;
 use crate::handle::{Handle, Local};
@@ -200,11 +200,10 @@ impl Channels {
     ///
     /// # Errors
     /// The period is zero; or as [`timer`](Self::timer).
-    pub fn ticker(&self, period: Duration) -> Result<Ticker, PeriodError> {
+    pub fn ticker(&self, period: Duration) -> Result<Ticker, Refusal> {
         let part = self.handle.local()?;
         let series = Series::new(period, &*part)?;
-        let inner = begin(part, series.due(), Some(series), None)?;
-        Ok(Ticker { inner })
+        Ok(Ticker { inner: begin(part, series.due(), Some(series), None)? })
     }
 
     /// Returns a channel that receives once, `delay` from now and not earlier.
@@ -219,7 +218,7 @@ impl Channels {
     ///
     /// # Errors
     /// As [`ticker`](Self::ticker).
-    pub fn tick(&self, period: Duration) -> Result<Firings, PeriodError> {
+    pub fn tick(&self, period: Duration) -> Result<Firings, Refusal> {
         Ok(Firings { inner: Arc::clone(&self.ticker(period)?.inner) })
     }
 
@@ -296,11 +295,9 @@ impl Ticker {
     /// # Errors
     /// The period is zero, and nothing changed; or the driver would not take the timer, and the ticker is
     /// stopped.
-    pub fn reset(&self, period: Duration) -> Result<(), PeriodError> {
+    pub fn reset(&self, period: Duration) -> Result<(), Refusal> {
         let series = Series::new(period, &*self.inner.part)?;
-        let begun = self.inner.restart(|state| state.series = Some(series), series.due());
-        begun?;
-        Ok(())
+        self.inner.restart(|state| state.series = Some(series), series.due()).map(|_| ())
     }
 }
 

@@ -64,7 +64,6 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use super::period::PeriodError;
 use super::task::Task;
 use crate::clock::{Clock, Deadline};
 use crate::driver::{Refusal, RefusedTimer};
@@ -199,7 +198,7 @@ impl Futures {
     /// # Errors
     /// The period is zero.
     #[inline]
-    pub fn interval(&self, period: Duration) -> Result<Interval, PeriodError> {
+    pub fn interval(&self, period: Duration) -> Result<Interval, Refusal> {
         let mut interval = self.interval_after(period)?;
         interval.reset_immediately();
         Ok(interval)
@@ -211,7 +210,7 @@ impl Futures {
     /// # Errors
     /// The period is zero.
     #[inline]
-    pub fn interval_at(&self, start: impl Into<Deadline>, period: Duration) -> Result<Interval, PeriodError> {
+    pub fn interval_at(&self, start: impl Into<Deadline>, period: Duration) -> Result<Interval, Refusal> {
         let mut interval = self.interval_after(period)?;
         interval.reset_at(start);
         Ok(interval)
@@ -222,7 +221,7 @@ impl Futures {
     /// # Errors
     /// The period is zero.
     #[inline]
-    pub fn interval_after(&self, period: Duration) -> Result<Interval, PeriodError> {
+    pub fn interval_after(&self, period: Duration) -> Result<Interval, Refusal> {
         Interval::new(self.sleep(period), period)
     }
 }

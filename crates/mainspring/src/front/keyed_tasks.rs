@@ -39,9 +39,9 @@ use std::time::Duration;
 
 use mainspring_queue::{ResetError, Tick};
 
-use super::period::{PeriodError, Series};
+use super::period::Series;
 use super::task::{Firing, Task, run_then};
-use crate::driver::TimerId;
+use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, lock};
 
@@ -165,7 +165,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
         delay: Duration,
         repeat: Repeat,
         closure: impl FnMut(Firing) + Send + 'static,
-    ) -> Result<bool, PeriodError> {
+    ) -> Result<bool, Refusal> {
         self.schedule_first(key, delay, repeat, closure, |part, series| {
             series.map_or_else(|| part.clock().after(delay), |series| series.due())
         })
@@ -183,7 +183,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
         tolerance: Duration,
         repeat: Repeat,
         closure: impl FnMut(Firing) + Send + 'static,
-    ) -> Result<bool, PeriodError> {
+    ) -> Result<bool, Refusal> {
         let deadline = self.shared.handle.tick_within(delay, tolerance);
         self.schedule_first(key, delay, repeat, closure, |_, series| {
             series.into_iter().for_each(|series| series.begin_at(deadline));
@@ -200,7 +200,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
         repeat: Repeat,
         closure: impl FnMut(Firing) + Send + 'static,
         first: impl FnOnce(&Local<Task>, Option<&mut Series>) -> Tick,
-    ) -> Result<bool, PeriodError> {
+    ) -> Result<bool, Refusal> {
         if repeat == Repeat::Times(0) {
             return Ok(self.remove(&key));
         }

@@ -30,7 +30,6 @@
 //! Source: skynet, `skynet_timer.c` (`skynet_timeout`, `timer_execute`).
 
 use std::collections::{HashMap, hash_map};
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -39,7 +38,7 @@ use std::time::Duration;
 use mainspring_queue::Tick;
 
 use super::task::Task;
-use crate::driver::{Refusal, RefusedTimer};
+use crate::driver::Refusal;
 use crate::handle::Handle;
 use crate::sync::{Mutex, lock};
 
@@ -153,7 +152,7 @@ impl Mailboxes {
     /// # Errors
     /// The service is not registered; or the driver would not take the timer.
     #[inline]
-    pub fn timeout(&self, delay: Duration, service: Service, session: u64) -> Result<(), SendError> {
+    pub fn timeout(&self, delay: Duration, service: Service, session: u64) -> Result<(), Refusal> {
         let clock = self.shared.handle.clock();
         self.send_at(if delay.is_zero() { Tick::ZERO } else { clock.after(delay) }, service, session)
     }
@@ -165,7 +164,7 @@ impl Mailboxes {
     /// # Errors
     /// As [`timeout`](Self::timeout).
     #[inline]
-    pub fn timeout_ticks(&self, tick_count: u64, service: Service, session: u64) -> Result<(), SendError> {
+    pub fn timeout_ticks(&self, tick_count: u64, service: Service, session: u64) -> Result<(), Refusal> {
         let clock = self.shared.handle.clock();
         let deadline = if tick_count == 0 { Tick::ZERO } else { clock.now().after(tick_count) };
         self.send_at(deadline, service, session)
@@ -183,21 +182,21 @@ impl Mailboxes {
         tolerance: Duration,
         service: Service,
         session: u64,
-    ) -> Result<(), SendError> {
+    ) -> Result<(), Refusal> {
         let deadline = self.shared.handle.tick_within(delay, tolerance);
         self.send_at(if delay.is_zero() { Tick::ZERO } else { deadline }, service, session)
     }
 
     /// Sends a message at a tick of the driver's clock; at once if that is the first.
     #[inline]
-    fn send_at(&self, deadline: Tick, service: Service, session: u64) -> Result<(), SendError> {
+    fn send_at(&self, deadline: Tick, service: Service, session: u64) -> Result<(), Refusal> {
         if deadline == Tick::ZERO {
             let now = self.now();
             let message = Message { session, now };
-            return if self.shared.send(service, message) { Ok(()) } else { Err(SendError::NoService) };
+            return if self.shared.send(service, message) { Ok(()) } else { Err(Refusal::NoService) };
         }
         if !lock(&self.shared.services).by_number.contains_key(&service.0) {
-            return Err(SendError::NoService);
+            return Err(Refusal::NoService);
         }
         let shared = Arc::downgrade(&self.shared);
         let task = Task::brief(move |firing| {
@@ -234,55 +233,5 @@ impl fmt::Debug for Mailboxes {
     #[inline]
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Mailboxes").finish_non_exhaustive()
-    }
-}
-
-/// Why a timeout was not taken.
-///
-/// ```
-/// use std::time::Duration;
-/// use mainspring::Simulation;
-/// use mainspring::front::SendError;
-///
-/// let simulation = Simulation::new();
-/// let mailboxes = simulation.engine().mailboxes();
-/// let (service, mailbox) = mailboxes.register();
-/// drop(mailbox);
-/// assert_eq!(mailboxes.timeout(Duration::ZERO, service, 7), Err(SendError::NoService));
-/// # drop(simulation);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SendError {
-    /// No service has that number, or its mailbox was dropped.
-    NoService,
-    /// The driver would not take the timer.
-    Refused(Refusal),
-}
-
-impl fmt::Display for SendError {
-    #[inline]
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SendError::NoService => formatter.write_str("the service is not registered"),
-            SendError::Refused(refusal) => refusal.fmt(formatter),
-        }
-    }
-}
-
-impl Error for SendError {}
-
-impl From<Refusal> for SendError {
-    #[inline]
-    fn from(refusal: Refusal) -> SendError {
-        SendError::Refused(refusal)
-    }
-}
-
-/// Drops the payload.
-impl<T> From<RefusedTimer<T>> for SendError {
-    #[inline]
-    fn from(refused: RefusedTimer<T>) -> SendError {
-        SendError::Refused(refused.reason)
     }
 }

@@ -19,8 +19,6 @@
 //!
 //! Source: Go, `runtime/time.go`, for the times that are dropped.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
@@ -48,9 +46,9 @@ pub(super) struct Series {
 
 impl Series {
     /// Makes the series whose first time is a period from now.
-    pub(super) fn new(period: Duration, part: &dyn Part<Task>) -> Result<Series, PeriodError> {
+    pub(super) fn new(period: Duration, part: &dyn Part<Task>) -> Result<Series, Refusal> {
         if period.is_zero() {
-            return Err(PeriodError::Zero);
+            return Err(Refusal::ZeroPeriod);
         }
         let (clock, granularity) = (part.clock(), part.granularity());
         let mut series = Series { period, resolution: clock.resolution(), granularity, next_ns: 0 };
@@ -122,48 +120,6 @@ impl Series {
 
     fn begins_ns(&self, tick: Tick) -> u128 {
         u128::from(tick.get()).saturating_mul(self.resolution.as_nanos())
-    }
-}
-
-/// Why something periodic was not taken.
-///
-/// ```
-/// use mainspring::front::PeriodError;
-///
-/// let never = mainspring::every(std::time::Duration::ZERO, || ());
-/// assert_eq!(never.err(), Some(PeriodError::Zero));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PeriodError {
-    /// The period is zero.
-    Zero,
-    /// The driver would not take the timer.
-    Refused(Refusal),
-}
-
-impl fmt::Display for PeriodError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PeriodError::Zero => formatter.write_str("a period must be longer than zero"),
-            PeriodError::Refused(refusal) => refusal.fmt(formatter),
-        }
-    }
-}
-
-/// Its message says all: it has no source.
-impl Error for PeriodError {}
-
-impl From<Refusal> for PeriodError {
-    fn from(refusal: Refusal) -> PeriodError {
-        PeriodError::Refused(refusal)
-    }
-}
-
-/// Drops the payload.
-impl<T> From<RefusedTimer<T>> for PeriodError {
-    fn from(refused: RefusedTimer<T>) -> PeriodError {
-        PeriodError::Refused(refused.reason)
     }
 }
 

@@ -31,7 +31,8 @@ use mainspring_queue::Tick;
 
 use super::{Sleep, Unset};
 use crate::clock::Deadline;
-use crate::front::period::{PeriodError, Series};
+use crate::driver::Refusal;
+use crate::front::period::Series;
 
 /// How late a poll must be for ticks to count as missed. Wake-ups under load are later than a tick; people do
 /// not notice this.
@@ -46,7 +47,7 @@ pub const LATE_MIN: Duration = Duration::from_millis(5);
 /// assert_eq!(MissedTicks::default(), MissedTicks::Skip);
 /// let burst = mainspring::interval(Duration::from_secs(1))?.with_missed_ticks(MissedTicks::Burst);
 /// # drop(burst);
-/// # Ok::<(), mainspring::front::PeriodError>(())
+/// # Ok::<(), mainspring::driver::Refusal>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,7 +73,7 @@ pub enum MissedTicks {
 /// let mut interval = mainspring::interval(Duration::from_millis(1))?.with_missed_ticks(MissedTicks::Delay);
 /// let (first, second) = (interval.tick().await, interval.tick().await);
 /// assert!(first < second);
-/// # Ok::<(), mainspring::front::PeriodError>(())
+/// # Ok::<(), mainspring::driver::Refusal>(())
 /// # }).unwrap();
 /// ```
 #[derive(Debug)]
@@ -86,7 +87,7 @@ pub struct Interval {
 impl Interval {
     /// The first tick is a period from now; `sleep` is one that was not polled.
     #[inline]
-    pub(super) fn new(mut sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
+    pub(super) fn new(mut sleep: Sleep, period: Duration) -> Result<Interval, Refusal> {
         let series = Series::new(period, &*sleep.part)?;
         sleep.move_to(series.due(), Unset::Ahead);
         Ok(Interval { sleep, series, missed: MissedTicks::default() })
