@@ -331,15 +331,8 @@ pub trait Timers<T>: Send + Sync {
     }
 
     /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or
-    /// never was.
+    /// never was. What was cancelled is gone for every caller when this returns, and does not fire.
     fn cancel(&self, id: TimerId) -> Option<T>;
-
-    /// Removes a pending timer, if there is one, and drops its payload, as [`cancel`](Self::cancel) does
-    /// whose answer is dropped. What was discarded is gone for every caller when this returns, and does not
-    /// fire.
-    fn discard(&self, id: TimerId) {
-        drop(self.cancel(id));
-    }
 
     /// Moves a pending timer.
     ///
@@ -421,11 +414,6 @@ pub trait Part<T>: Send + Sync {
 
     /// Removes a pending timer and returns its payload, as [`Timers::cancel`].
     fn cancel(&self, id: TimerId) -> Option<T>;
-
-    /// Removes a pending timer and drops its payload, as [`Timers::discard`].
-    fn discard(&self, id: TimerId) {
-        drop(self.cancel(id));
-    }
 
     /// Moves a pending timer, as [`Timers::reset`].
     ///

@@ -124,19 +124,12 @@ impl<T> Handle<T> {
     }
 
     /// Removes a pending timer and returns its payload, exactly once. `None`: it fired, is being fired, was
-    /// cancelled, or never was.
+    /// cancelled, or never was. A timer that has not begun to fire when this returns will not fire, and is
+    /// gone for every caller.
+    ///
+    /// It waits for one operation of another thread at the timer's queue at most, and for no callback.
     pub fn cancel(&self, id: TimerId) -> Option<T> {
         self.timers.cancel(id)
-    }
-
-    /// Removes a pending timer, if there is one, and drops its payload, on the calling thread and with no
-    /// lock held. A timer that has not begun to fire when this returns will not fire, and is gone for every
-    /// caller.
-    ///
-    /// It waits as [`cancel`](Self::cancel) does: for one operation of another thread at the timer's queue at
-    /// most, and for no callback.
-    pub fn discard(&self, id: TimerId) {
-        self.timers.discard(id);
     }
 
     /// Moves a pending timer to `delay` from now.

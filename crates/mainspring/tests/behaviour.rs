@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crossbeam_channel::TryRecvError;
 use mainspring::clock::{Clock, Manual, Monotonic, Notifier};
-use mainspring::driver::{Driver, PerWorker, Refusal, Single, Timers};
+use mainspring::driver::{Driver, PerWorker, Refusal, Single};
 use mainspring::front::future::MissedTicks;
 use mainspring::front::keyed_tasks::Repeat;
 use mainspring::front::{Callbacks, Channels, Futures, KeyedTasks, RunTasks, Task, Threads};
@@ -127,26 +127,19 @@ fn a_receiver_of_a_timer_is_told_of_the_end_of_its_engine() {
 
 #[test]
 fn a_run_until_idle_ends_when_another_thread_cancels_the_last_timer() {
-    type Cancel = fn(&Single<Chunked<Task>>, mainspring::TimerId);
-    let cancels: [Cancel; 2] = [
-        |driver, id| drop(Timers::<Task>::cancel(driver, id)),
-        |driver, id| Timers::<Task>::discard(driver, id),
-    ];
-    for cancel in cancels {
-        let clock = Manual::stepped();
-        let desk = Desk::on(clock.clone());
-        let id = desk.handle.schedule_after(Duration::from_secs(3_600), Task::new(|_| ())).unwrap();
-        let runner = thread::Builder::new().spawn({
-            let driver = Arc::clone(&desk.driver);
-            move || driver.run_until_idle(&mut RunTasks)
-        });
-        while clock.wait_count() == 0 {
-            thread::yield_now();
-        }
-        cancel(&desk.driver, id);
-        runner.unwrap().join().unwrap();
-        assert_eq!(desk.clock.now(), Tick::ZERO, "no time has passed");
+    let clock = Manual::stepped();
+    let desk = Desk::on(clock.clone());
+    let id = desk.handle.schedule_after(Duration::from_secs(3_600), Task::new(|_| ())).unwrap();
+    let runner = thread::Builder::new().spawn({
+        let driver = Arc::clone(&desk.driver);
+        move || driver.run_until_idle(&mut RunTasks)
+    });
+    while clock.wait_count() == 0 {
+        thread::yield_now();
     }
+    drop(desk.handle.cancel(id));
+    runner.unwrap().join().unwrap();
+    assert_eq!(desk.clock.now(), Tick::ZERO, "no time has passed");
 }
 
 #[test]

@@ -165,7 +165,7 @@ impl Desk {
     /// Discards a timer while another thread holds the queue.
     fn discard(&self, id: mainspring::TimerId) {
         let handle = self.engine.handle();
-        self.hold.while_held(handle, self.far, || handle.discard(id));
+        self.hold.while_held(handle, self.far, || drop(handle.cancel(id)));
     }
 
     /// Waits until a timer that is due fires.
@@ -194,7 +194,7 @@ fn what_is_discarded_while_another_payload_is_dropped_does_not_fire() {
         scope.spawn(|| {
             desk.hold.while_held(handle, desk.far, || {
                 desk.clock.advance_to(Tick::new(10));
-                handle.discard(slow);
+                drop(handle.cancel(slow));
             });
         });
         is_dropping.recv_timeout(PATIENCE).expect("what is discarded is dropped");
@@ -216,7 +216,7 @@ fn a_full_queue_has_room_after_a_discard() {
     let handle = engine.handle();
     let mut id = handle.schedule_at(Tick::new(10), 0).expect("it is taken");
     for number in 1..4 {
-        hold.while_held(handle, id, || handle.discard(id));
+        hold.while_held(handle, id, || _ = handle.cancel(id));
         id = handle.schedule_at(Tick::new(10), number).expect("there is room again");
     }
     assert_eq!((handle.pending_count(), handle.counts().cancelled), (1, 3));
@@ -242,7 +242,7 @@ fn a_timer_that_was_discarded_is_gone_for_every_caller() {
     assert_eq!(handle.deadline(ids[0]), None);
     assert!(handle.cancel(ids[1]).is_none());
     assert!(handle.reset_at(ids[2], Tick::ZERO).is_err());
-    handle.discard(ids[3]);
+    drop(handle.cancel(ids[3]));
     assert_eq!(handle.counts().cancelled, 5);
     assert_eq!(handle.pending_count(), 1);
     desk.clock.advance_to(Tick::new(600_000));
@@ -267,7 +267,7 @@ fn a_discarded_payload_is_dropped_with_no_lock_held() {
 fn a_discarded_payload_that_panics_harms_nobody_but_the_thread_that_discards() {
     let desk = Desk::new();
     let id = desk.schedule(OnDrop(|| panic!("this drop panics")));
-    assert!(catch_unwind(AssertUnwindSafe(|| desk.engine.handle().discard(id))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(desk.engine.handle().cancel(id)))).is_err());
     desk.expect_firing();
     assert_eq!((desk.engine.handle().pending_count(), desk.engine.counts().panicked), (1, 0));
 }
@@ -284,7 +284,7 @@ fn discarding_does_not_wait_for_a_callback() {
     };
     desk.engine.callbacks().at(Tick::ZERO, callback).expect("it is taken");
     is_inside.recv_timeout(PATIENCE).expect("it is due");
-    desk.engine.handle().discard(id);
+    drop(desk.engine.handle().cancel(id));
     assert_eq!(desk.engine.handle().pending_count(), 1);
     give_leave.send(()).expect("the callback waits for leave");
 }

@@ -207,13 +207,13 @@ fn what_is_discarded_does_not_fire() {
         let ids = [1, 2, 3].map(|name| trial.tell(name, 10));
         let handle = trial.engine.handle();
         thread::scope(|scope| {
-            scope.spawn(|| handle.discard(ids[1]));
+            scope.spawn(|| handle.cancel(ids[1]));
         });
-        handle.discard(ids[1]);
+        handle.cancel(ids[1]);
         assert_eq!(handle.pending_count(), 2, "{}", trial.name);
         trial.clock.advance_to(Tick::new(10));
         assert_eq!(trial.told(2), [1, 3], "{}", trial.name);
-        handle.discard(ids[0]);
+        handle.cancel(ids[0]);
         let counts = trial.engine.counts();
         assert_eq!((counts.scheduled, counts.cancelled, counts.fired), (3, 1, 2), "{}", trial.name);
     });

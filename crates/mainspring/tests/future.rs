@@ -268,10 +268,6 @@ impl Timers<Task> for Reluctant {
         self.driver.cancel(id)
     }
 
-    fn discard(&self, id: TimerId) {
-        Timers::<Task>::discard(&*self.driver, id);
-    }
-
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         Timers::<Task>::reset(&*self.driver, id, deadline)
     }

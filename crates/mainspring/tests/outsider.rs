@@ -159,10 +159,6 @@ impl<T: Send> Part<T> for ByHand<T> {
         removed.map(|(_, payload)| payload)
     }
 
-    fn discard(&self, id: TimerId) {
-        drop(Part::cancel(self, id));
-    }
-
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         let mut state = self.state();
         let timer = state.timers.get_mut(&id.timer().index()).ok_or(ResetError::NotPending)?;
@@ -203,10 +199,6 @@ impl<T: Send> Timers<T> for ByHand<T> {
 
     fn cancel(&self, id: TimerId) -> Option<T> {
         Part::cancel(self, id)
-    }
-
-    fn discard(&self, id: TimerId) {
-        Part::discard(self, id);
     }
 
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {

@@ -80,7 +80,7 @@ fn handle(driver: &Arc<dyn Driver<Task>>) -> Handle<Task> {
 /// Waits until another thread's shutdown has begun.
 fn wait_for_stop(handle: &Handle<Task>) {
     while let Ok(timer) = handle.schedule_at(Tick::MAX, Task::new(|_| ())) {
-        handle.discard(timer);
+        drop(handle.cancel(timer));
         thread::yield_now();
     }
 }

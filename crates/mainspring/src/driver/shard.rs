@@ -19,20 +19,20 @@
 //! | `ends_when_empty` | atomic, relaxed: set before the lock is taken for the first look, and read under it | a thread runs the shard until nothing is pending, and a cancel may make it so |
 //!
 //! The queue alone knows whether a timer is pending, and it is asked under the lock by every path: a cancel,
-//! a discard, a reset, a look, a count, a firing. So what one caller was told holds for all of them.
+//! a reset, a look, a count, a firing. So what one caller was told holds for all of them.
 //!
 //! The atomic mirror is one half of a store-then-load handshake with sleepers: see
 //! [`per_worker`](super::per_worker), which puts the fences.
 //!
 //! Cost: one lock per operation and per firing; a virtual call to the alarm where a timer is the earliest.
 //!
-//! A discard that finds the lock taken waits for one operation of the queue, as a cancel does. It was tried
-//! to leave a note instead, in a queue without a lock, which the next caller read. A timer that a note names
-//! is neither pending nor gone, and each path had to know: one fired, and a full queue stayed full. Nor did
-//! the notes gain anything. A pair of schedule and discard, with notes and with the lock, in ns of all
-//! threads together, lowest of six runs in turns on two cores of an AMD EPYC: alone 70 and 70, two threads at
-//! one queue 77 and 76, four 75 and 75, beside one that schedules without end 188 and 211, where equal runs
-//! differ by 45.
+//! A cancel that finds the lock taken waits for one operation of the queue. For a caller that drops the
+//! answer it was tried to leave a note instead, in a queue without a lock, which the next caller read. A
+//! timer that a note names is neither pending nor gone, and each path had to know: one fired, and a full
+//! queue stayed full. Nor did the notes gain anything. A pair of schedule and cancel, with notes and with the
+//! lock, in ns of all threads together, lowest of six runs in turns on two cores of an AMD EPYC: alone 70 and
+//! 70, two threads at one queue 77 and 76, four 75 and 75, beside one that schedules without end 188 and 211,
+//! where equal runs differ by 45.
 
 mod backoff;
 mod firing;

@@ -349,7 +349,7 @@ where
 impl<V> Item<V> {
     /// Cancels the timer. No lock is held: its drop looks at the queue.
     fn into_value(self) -> V {
-        self.part.discard(self.timer);
+        drop(self.part.cancel(self.timer));
         self.value
     }
 }

@@ -63,7 +63,7 @@ impl<Q: TimerQueue<usize> + Send + 'static> Desk<Q> {
 
 /// Discards a timer, which is gone from then on; returns whether it has fired, which is settled.
 fn discard<Q: TimerQueue<usize> + Send>(driver: &Single<Q>, marks: &Marks, id: TimerId, mark: usize) -> bool {
-    driver.discard(id);
+    driver.cancel(id);
     assert_eq!(driver.deadline(id), None);
     assert!(driver.reset(id, Tick::ZERO).is_err());
     assert!(driver.cancel(id).is_none());
@@ -146,10 +146,10 @@ fn whoever_has_discarded_finds_room_in_a_full_queue() {
         let runner = desk.fire();
         let driver = Arc::clone(&desk.driver);
         let other = thread::spawn(move || {
-            driver.discard(ids[1]);
+            driver.cancel(ids[1]);
             driver.schedule(Tick::ZERO, 10).unwrap();
         });
-        desk.driver.discard(ids[0]);
+        desk.driver.cancel(ids[0]);
         desk.driver.schedule(Tick::ZERO, 1).unwrap();
         other.join().unwrap();
         runner.join().unwrap();
@@ -177,7 +177,7 @@ fn what_is_discarded_is_dropped_once_while_others_count_and_schedule() {
                 assert!(Timers::<Arc<()>>::len(&*driver) <= 2);
             }
         });
-        driver.discard(discarded);
+        driver.cancel(discarded);
         scheduler.join().unwrap();
         runner.join().unwrap();
         let counts = Timers::<Arc<()>>::counts(&*driver);
@@ -195,7 +195,7 @@ fn a_shutdown_hands_back_what_was_not_discarded() {
         let ids = [(); 2].map(|()| driver.schedule(Tick::new(7), Arc::clone(&token)).unwrap());
         let others = ids.map(|id| {
             let driver = Arc::clone(&driver);
-            thread::spawn(move || driver.discard(id))
+            thread::spawn(move || _ = driver.cancel(id))
         });
         let unfired = driver.shutdown();
         others.into_iter().for_each(|other| other.join().unwrap());

@@ -4,8 +4,8 @@
 //!   advance -> [ pop -> (lock released) fire ] up to a batch -> asleep until next, or busy
 //! ```
 //!
-//! The lock is taken once per firing. A timer that was cancelled, reset or discarded before its firing began
-//! does not fire: until it is popped it is in the queue, where a cancel finds it. The firing begins with the
+//! The lock is taken once per firing. A timer that was cancelled or reset before its firing began does
+//! not fire: until it is popped it is in the queue, where a cancel finds it. The firing begins with the
 //! pop.
 //!
 //! What `next` says is not touched during a batch: it lies at or before now, which is a lower bound still,
