@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
-use crate::program::{Running, mainspring};
+use crate::program::{Running, comes_true, mainspring};
 use crate::test_server::{IDLE, folder, write};
 
 /// The third and later columns of those lines that are about `subject`: a job with its runs, or a run.
@@ -273,13 +274,27 @@ fn a_suspended_command_ends_too() {
 
 #[test]
 fn a_process_in_the_background_that_holds_the_output_hangs_nothing() {
-    let mut running =
-        Running::start(&["--grace", "100ms"], "@reboot sleep 1000 & printf ready\n@every 1s echo tick\n");
-    running.wait_for(&["sleep", "stdout ready"]);
-    running.wait_for(&["sleep", "end    exit status 0", "holds its output open"]);
+    let place = folder("left-behind");
+    let sign = place.join("sign");
+    let text = format!(
+        "(trap 'touch {}; exit' USR1; while :; do sleep 0.02; done) & echo left $!; printf ready",
+        sign.display()
+    );
+    // The drain and the grace are for runs, of which none is there at the end.
+    let mut running = Running::start(
+        &["--drain", "1h", "--grace", "1h"],
+        &format!("# mainspring: name=leaves\n@reboot {text}\n@every 1s echo tick\n"),
+    );
+    let left = running.wait_for(&["leaves", "stdout left"]);
+    running.wait_for(&["leaves", "stdout ready"]);
+    running.wait_for(&["leaves", "end    exit status 0", "holds its output open"]);
     running.wait_for(&["echo", "stdout tick"]);
     let (status, _, _) = running.stop();
     assert_eq!(status.code(), Some(0));
+    let left = Pid::from_raw(left.rsplit(' ').next().unwrap().parse().unwrap());
+    kill(left, Signal::SIGUSR1).expect("what a run has left behind continues");
+    assert!(comes_true(1_000, || sign.exists()), "it got no signal but this");
+    let _ = fs::remove_dir_all(&place);
 }
 
 #[test]

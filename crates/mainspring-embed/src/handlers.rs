@@ -448,10 +448,6 @@ impl Execution for Handlers {
         self.under_way.len()
     }
 
-    fn has_ended(&self) -> bool {
-        self.under_way.is_empty()
-    }
-
     fn wait(&self, now: Moment) -> Option<Duration> {
         let stuck = self
             .waiting

@@ -205,6 +205,10 @@ impl<K: PartialEq> Executor<K> {
             debug_assert!(found.is_some(), "who is let go of waits for nothing");
             found.into_iter().for_each(|timed| timed.run.elapse(now, &mut self.buffer, reports));
         }
+        if let Some(keeper) = &mut self.keeper {
+            let left = self.runs.iter().filter(|timed| timed.run.has_left());
+            left.for_each(|timed| keeper.remove(timed.run.pid()));
+        }
         for mut timed in self.runs.extract_if(.., |timed| timed.run.is_over()) {
             self.waits.arm(&mut timed.armed, None, timed.number, now);
             close(timed, (&mut self.cgroups, &mut self.keeper), now, reports);
@@ -221,14 +225,9 @@ impl<K: PartialEq> Executor<K> {
         debug_assert_eq!(self.waits.len(), armed_count, "each wait is that of a run");
     }
 
-    /// The number of runs that are not over.
-    pub fn running_count(&self) -> usize {
-        self.runs.len()
-    }
-
-    /// The number of those whose end is still to be reported: the others wait for something in the background
+    /// The number of runs whose end is still to be reported: the others wait for something in the background
     /// that holds their output open.
-    pub fn unended_count(&self) -> usize {
+    pub fn running_count(&self) -> usize {
         self.runs.iter().filter(|timed| !timed.run.is_lingering()).count()
     }
 
@@ -260,7 +259,8 @@ impl<K: PartialEq> Executor<K> {
 
     /// The number of runs that go on when the server loses the jobs.
     pub fn to_be_detached_count(&self) -> usize {
-        self.runs.iter().filter(|timed| timed.run.is_to_be_detached()).count()
+        let is_one = |run: &Run<K>| run.is_to_be_detached() && !run.is_lingering();
+        self.runs.iter().filter(|timed| is_one(&timed.run)).count()
     }
 
     /// The server has lost the jobs: releases the runs that go on then, and returns their keys. What they

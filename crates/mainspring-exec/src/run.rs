@@ -8,11 +8,11 @@
 //!
 //! The end is reported when the program has exited and all its output was read. If something that it left in
 //! the background keeps the output open, the end is reported after [`OUTPUT_WAIT`] all the same: what the
-//! program wrote itself is in the pipes by then and is read first. Lines that come later are still reported,
-//! and the run keeps its place among the running ones until the output is closed. Of an output beyond the cap
-//! of the spec the head is reported as it comes and the tail at the end, with a note of how much is
-//! left out between them: see `outputs`. So a talkative program neither fills the disk nor stops, and its
-//! last words are kept.
+//! program wrote itself is in the pipes by then and is read first. Lines that come later are still reported
+//! until the output is closed. What a program left behind that ended by itself is no run: nothing signals it.
+//! Of an output beyond the cap of the spec the head is reported as it comes and the tail at the end, with a
+//! note of how much is left out between them: see `outputs`. So a talkative program neither fills the disk
+//! nor stops, and its last words are kept.
 //!
 //! Cost: at most five system calls per turn of the loop.
 //!
@@ -175,9 +175,9 @@ impl<K> Run<K> {
         }
     }
 
-    /// Begins the kill sequence, if it has not begun.
+    /// Begins the kill sequence, if it has not begun and the program has not ended by itself.
     pub fn kill(&mut self, cause: KillCause, now: Moment) {
-        if self.killing.is_some() || self.is_over() {
+        if self.killing.is_some() || self.ended.is_some() {
             return;
         }
         let KillSequence { signal, wait } = self.kill;
@@ -188,8 +188,11 @@ impl<K> Run<K> {
         self.killing = Some(Killing { cause, since: now, wait });
     }
 
-    /// Kills the whole group at once.
+    /// Kills the whole group at once, unless the program has ended by itself.
     pub fn kill_at_once(&mut self, now: Moment) {
+        if self.has_left() {
+            return;
+        }
         let cause = self.killing.map_or(KillCause::Requested, |killing| killing.cause);
         self.send(Signal::SIGKILL);
         self.killing = Some(Killing { cause, since: now, wait: None });
@@ -203,6 +206,11 @@ impl<K> Run<K> {
     /// Whether its end is reported, and something in the background holds its output open.
     pub fn is_lingering(&self) -> bool {
         self.end_is_reported && !self.is_over()
+    }
+
+    /// Whether its program has ended by itself, so that all that is there of it is left behind.
+    pub(crate) fn has_left(&self) -> bool {
+        self.ended.is_some() && self.killing.is_none()
     }
 
     /// When time alone changes something: its timeout, the next step of killing, the end of the wait for its

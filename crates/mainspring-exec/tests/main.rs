@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod left_behind;
 mod process;
 #[path = "../../mainspring-host/src/tests/scratch.rs"]
 mod scratch;

@@ -30,9 +30,9 @@ use nix::sys::signal::Signal;
 const BOUND: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
-struct RunRecorder {
-    lines: Vec<String>,
-    ends: Vec<End>,
+pub(crate) struct RunRecorder {
+    pub(crate) lines: Vec<String>,
+    pub(crate) ends: Vec<End>,
 }
 
 impl Reports<u32> for RunRecorder {
@@ -50,7 +50,7 @@ impl Reports<u32> for RunRecorder {
     }
 }
 
-fn shell(text: &str) -> ProcessSpec {
+pub(crate) fn shell(text: &str) -> ProcessSpec {
     let account = Account { home: "/".into(), ..Account::ourselves().unwrap() };
     let body = ProcessBody { shell: Some(text.to_owned()), ..ProcessBody::default() };
     let path = ("PATH".to_owned(), "/usr/bin:/bin".to_owned());
@@ -59,7 +59,7 @@ fn shell(text: &str) -> ProcessSpec {
 }
 
 /// One that may run as many as there can be.
-fn executor_of_all() -> Executor<u32> {
+pub(crate) fn executor_of_all() -> Executor<u32> {
     Executor::of_at_most(MAX_RUNNING)
 }
 
@@ -329,7 +329,7 @@ fn a_timeout_is_not_early_by_a_nanosecond_and_the_loop_sleeps_until_it() {
 }
 
 /// Turns an executor until that holds.
-fn turn_until(
+pub(crate) fn turn_until(
     executor: &mut Executor<u32>,
     heard: &mut RunRecorder,
     is_so: &dyn Fn(&Executor<u32>, &RunRecorder) -> bool,

@@ -200,11 +200,6 @@ impl Execution for Commands {
         self.executor.running_count()
     }
 
-    /// Something in the background may hold the output of what has ended.
-    fn has_ended(&self) -> bool {
-        self.executor.unended_count() == 0 && self.deliveries.running_count() == 0
-    }
-
     fn wait(&self, now: Moment) -> Option<Duration> {
         self.executor.wait(now)
     }

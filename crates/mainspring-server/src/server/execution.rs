@@ -205,7 +205,8 @@ pub trait Execution: Debug + Send {
     /// A child of this process has ended.
     fn reap(&mut self) {}
 
-    /// How many attempts are not over.
+    /// How many attempts have an end that is still to be reported. What those have left behind that ended is
+    /// not waited for.
     fn running_count(&self) -> usize {
         0
     }
@@ -213,11 +214,6 @@ pub trait Execution: Debug + Send {
     /// How many processes there are.
     fn process_count(&self) -> usize {
         0
-    }
-
-    /// Whether no attempt has an end that is still to be reported.
-    fn has_ended(&self) -> bool {
-        true
     }
 
     /// How long the loop may sleep.

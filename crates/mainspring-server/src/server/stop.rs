@@ -109,10 +109,9 @@ impl Server {
     pub(super) fn is_done(&self, now: Moment) -> bool {
         match self.phase {
             Phase::Running | Phase::Gathering { .. } => false,
-            Phase::Draining { since } => self.work.running_count() == 0 && self.has_written(since, now),
-            // What has left its group, and holds the output of a run that has ended, cannot be killed nor
-            // waited for.
-            Phase::Terminating { since } => self.work.has_ended() && self.has_written(since, now),
+            Phase::Draining { since } | Phase::Terminating { since } => {
+                self.work.running_count() == 0 && self.has_written(since, now)
+            }
             Phase::Killed { since } => {
                 // What a planner that has lost its lease has not written is refused.
                 let has_written = self.holding.is_lost || self.has_written(since, now);

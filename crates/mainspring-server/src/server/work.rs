@@ -318,12 +318,6 @@ impl Work {
         self.execution.running_count() + self.early_starts.count() + self.backlog.count()
     }
 
-    /// Whether nothing has an end that is still to come. Something in the background may hold the output of
-    /// what has ended.
-    pub(super) fn has_ended(&self) -> bool {
-        self.execution.has_ended() && self.early_starts.count() == 0
-    }
-
     /// Writes the output that waits.
     pub(super) fn flush(&mut self, now: Moment, log: &mut Log<File>) {
         for (key, error) in self.outputs.flush() {

@@ -444,8 +444,7 @@ impl WorkerLoop {
     fn is_done(&self, now: Moment) -> bool {
         match self.phase {
             Phase::Running | Phase::Gathering { .. } => false,
-            Phase::Draining { .. } => self.work.running_count() == 0,
-            Phase::Terminating { .. } => self.work.has_ended(),
+            Phase::Draining { .. } | Phase::Terminating { .. } => self.work.running_count() == 0,
             Phase::Killed { since } => self.work.running_count() == 0 || KILL_WAIT <= now.since(since),
         }
     }
