@@ -36,7 +36,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | | a run under the same key | `Duplicate`; the pending job is gone from there |
 /// | `Plan` | no run under the key | `New` |
 /// | | one | `Duplicate` |
-/// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record |
+/// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record; of its reason that it is tried again by request stays |
 /// | | that attempt, begun already | `Duplicate` |
 /// | `End`, `Clear` | that attempt running | `New`; an end leads to no state that is open |
 /// | `Move` | the run in the state it is to leave | `New`; from `dead` to `scheduled` all attempts so far are forgiven, and from `running` to `queued` or `scheduled` the last, which ends as `returned`: see [`Run::forgiven`] |

@@ -240,6 +240,11 @@ impl Run {
         self.reason.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 
+    /// What of its reason stays while it waits and runs: that it was a dead letter, and is tried again.
+    pub(crate) fn lasting_reason(&self) -> Option<Reason> {
+        self.reason.clone().filter(|reason| *reason == Reason::RetryRequested)
+    }
+
     /// Whether a person asked for its first start at a later time than at once.
     pub(crate) fn was_asked_for_later(&self) -> bool {
         self.cause == Cause::Request && self.planned < self.due

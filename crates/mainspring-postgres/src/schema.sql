@@ -424,7 +424,8 @@ DECLARE
 BEGIN
     WITH begun AS (
         UPDATE mainspring.open_run AS r SET state = 'running', attempt = u.attempt, started = u.at, ended = NULL, outcome = NULL,
-            reason = '', worker = u.worker, document = u.document, is_killed = false,
+            reason = CASE r.reason WHEN 'retry_requested' THEN r.reason ELSE '' END, worker = u.worker, document = u.document,
+            is_killed = false,
             assigned = CASE WHEN u.document IS NOT NULL THEN nextval('mainspring.assigned') END
         FROM unnest(ops) AS u, LATERAL (SELECT f.ctid AS place FROM mainspring.open_run AS f
             WHERE f.job = u.job AND f.nominal = u.nominal AND f.series = u.series AND f.attempt + 1 = u.attempt

@@ -229,8 +229,9 @@ impl BatchWriter<'_> {
         if attempt != run.attempt + 1 || !run.state.may_become(RunState::Running) {
             return Ok(Answer::Gone);
         }
-        let sql = "UPDATE run SET state = 'running', attempt = ?4, started = ?5, ended = NULL, outcome = NULL, reason = '',
-            worker = ?6 WHERE job = ?1 AND nominal = ?2 AND series = ?3";
+        let sql = "UPDATE run SET state = 'running', attempt = ?4, started = ?5, ended = NULL, outcome = NULL, worker = ?6,
+            reason = CASE reason WHEN 'retry_requested' THEN reason ELSE '' END
+            WHERE job = ?1 AND nominal = ?2 AND series = ?3";
         let (job, nominal, series) = parts(key);
         let id = worker.map(|worker| number(worker.0));
         self.execute(sql, params![job, nominal, series, attempt, nanoseconds(at), id])?;

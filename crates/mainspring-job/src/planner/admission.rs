@@ -39,7 +39,8 @@ impl Planner {
         let from = std::mem::replace(&mut live.run.state, to);
         // It may start before this is written, which then says so.
         live.open = (from != to).then(|| {
-            let operation = Operation::Move { key: key.clone(), from, to, due, at: now, reason: None };
+            let reason = live.run.lasting_reason();
+            let operation = Operation::Move { key: key.clone(), from, to, due, at: now, reason };
             self.ledger.record_for(operation, Subject::Run(key))
         });
         self.queue(live);

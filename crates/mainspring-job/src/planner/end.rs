@@ -94,6 +94,7 @@ impl Planner {
             Some(until) => (RunState::Scheduled, until, Reason::PutOff),
             None => (RunState::Queued, live.run.due, Reason::GivenBack),
         };
+        let reason = live.run.lasting_reason().unwrap_or(reason);
         self.move_run(now, &live, state, due, Some(reason.clone()));
         live.run.forgiven = RunState::Running.forgives(state).of(live.run.attempt, live.run.forgiven);
         (live.run.state, live.run.due, live.run.reason) = (state, due, Some(reason));
@@ -141,7 +142,7 @@ impl Planner {
             self.note_failure(&live.run, state);
             self.jobs.note_result(&live.run.key.job, state, at);
             // Nothing can be asked for in its name any more, not even another try.
-            self.follow(now, &live.run.key, live.run.cause, state);
+            self.follow(now, &live.run, state);
             return self.pruning.count_ended(&live.run.key.job);
         }
         self.after_attempt(now, at, live, retry_at);
@@ -165,7 +166,7 @@ impl Planner {
         if !is_crash_loop && !is_final && has_place && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
             let due = at.saturating_add(wait).unwrap_or(Timestamp::MAX).max(retry_at.unwrap_or(at));
-            self.move_run(now, &live, RunState::Scheduled, due, None);
+            self.move_run(now, &live, RunState::Scheduled, due, live.run.lasting_reason());
             self.ledger.perform(Output::Note(Note::Retrying { key, attempt: live.run.attempt + 1, due }));
             (live.run.state, live.run.due) = (RunState::Scheduled, due);
             return self.schedule(now, live);
@@ -183,7 +184,7 @@ impl Planner {
             self.move_run(now, &live, RunState::Dead, live.run.due, Some(reason));
         }
         self.note_failure(&live.run, if is_dead { RunState::Dead } else { state });
-        self.follow(now, &key, live.run.cause, state);
+        self.follow(now, &live.run, state);
         let before = self.jobs.mark(&key.job).map_or(0, |mark| mark.failures);
         self.count_result(&live);
         self.tell_of_end(now, &live.run, state, before);
@@ -216,8 +217,8 @@ impl Planner {
     /// often.
     ///
     /// A run counts once, when it ends for good: as a failure if it failed, took too long, or was abandoned
-    /// and the policy names that. Only success ends the series of failures. Any other end is neither, such as
-    /// that of a run that the end of the server cut off.
+    /// and the policy names that. A dead letter that is tried again has counted. Only success ends the series
+    /// of failures. Any other end is neither, such as that of a run that the end of the server cut off.
     fn count_result(&mut self, live: &Live) {
         let (name, is_crash_loop) = (&live.run.key.job, self.is_crash_loop(&live.run));
         let policies = &live.work.policies;
@@ -228,6 +229,7 @@ impl Planner {
         let before = mark.failures;
         let failures = match live.run.state {
             RunState::Succeeded => 0,
+            _ if live.run.lasting_reason().is_some() => before,
             RunState::Failed | RunState::TimedOut => before.saturating_add(1),
             RunState::Abandoned if policies.retry.on.abandoned => before.saturating_add(1),
             _ => before,

@@ -28,7 +28,7 @@ use crate::name::JobName;
 use crate::output::{Note, Output};
 use crate::reason::Reason;
 use crate::refusal::Refusal;
-use crate::run::{Cause, Run, RunKey};
+use crate::run::{Cause, Run};
 use crate::state::RunState;
 
 /// How many are noted one by one: a log is read, and a parent that was renamed may have many followers.
@@ -37,15 +37,20 @@ const MAX_NOTED: usize = 16;
 impl Planner {
     /// A run that had started has ended in this state, and is not tried again. Told in the unit that records
     /// it.
-    pub(super) fn follow(&mut self, now: Timestamp, key: &RunKey, cause: Cause, state: RunState) {
+    pub(super) fn follow(&mut self, now: Timestamp, run: &Run, state: RunState) {
         // A one-shot job may have the name of a job that comes later.
-        let Some(followers) = self.followers.of.get(&key.job).filter(|_| cause != Cause::Once) else {
+        let of = &run.key.job;
+        let Some(followers) = self.followers.of.get(of).filter(|_| run.cause != Cause::Once) else {
             return;
         };
+        // A dead letter that is tried again was followed as a failure.
+        let is_followed = run.lasting_reason().is_some();
         for name in followers.clone() {
             let Some(job) = self.jobs.definition(&name).map(Arc::clone) else { continue };
-            let is_named =
-                job.timetable.follows().any(|after| after.job == key.job && after.ending.holds(state));
+            let mut names = job.timetable.follows().filter(|after| after.job == *of);
+            let is_named = names.any(|after| {
+                after.ending.holds(state) && !(is_followed && after.ending.holds(RunState::Failed))
+            });
             if is_named && job.timetable.admits(now) && !self.jobs.is_done(&name) {
                 self.plan_follower(now, &job);
             }

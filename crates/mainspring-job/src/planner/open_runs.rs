@@ -372,6 +372,7 @@ impl OpenRuns {
         run.state = RunState::Running;
         run.attempt += 1;
         (run.started, run.ended, run.outcome) = (Some(at), None, None);
+        run.reason = run.lasting_reason();
         live
     }
 

@@ -170,7 +170,7 @@ impl Planner {
         };
         self.ledger.record(operation);
         if run.state == RunState::Running {
-            self.follow(now, &run.key, run.cause, RunState::Abandoned);
+            self.follow(now, run, RunState::Abandoned);
         }
     }
 

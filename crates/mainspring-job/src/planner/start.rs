@@ -146,7 +146,7 @@ impl Planner {
     /// A dead letter is open again, and due when its record says.
     fn revive(&mut self, now: Timestamp, mut run: Run) {
         run.forgiven = run.attempt;
-        run.state = RunState::Scheduled;
+        (run.state, run.reason) = (RunState::Scheduled, Some(Reason::RetryRequested));
         let Some(work) = self.work_of(&run) else {
             // Its job was removed while the revival was being written.
             return self.end_orphan(run.due, &run);

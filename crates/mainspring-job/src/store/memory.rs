@@ -271,7 +271,7 @@ impl MemoryStore {
         }
         (run.state, run.attempt, run.started) = (RunState::Running, attempt, Some(at));
         (run.ended, run.outcome, run.worker) = (None, None, worker);
-        run.reason = None;
+        run.reason = run.lasting_reason();
         self.add_attempt(key, attempt, at, worker);
         Answer::New
     }

@@ -176,3 +176,34 @@ fn what_follows_one_end_is_one_batch_however_many_follow() {
     shell.live("2026-01-01T01:00:01Z");
     assert_eq!(shell.started.len(), 1 + MAX_FOLLOWERS);
 }
+
+#[test]
+fn a_dead_letter_that_fails_again_is_followed_and_counted_once_also_when_the_server_dies() {
+    for dies in [false, true] {
+        let jobs = family("retry=1,backoff=1s,on=failed+abandoned pause-after=2");
+        let mut shell = Shell::new("2026-01-01T00:59:30Z", jobs);
+        shell.live("2026-01-01T01:00:00Z");
+        shell.end(0, failed());
+        // The two of a round, and the second round ends well.
+        for (round, expected) in [[0, 1, 1], [0, 1, 1], [1, 1, 1]].into_iter().enumerate() {
+            if 0 < round {
+                let dead = shell.runs("parent").remove(0);
+                assert_eq!(dead.state, RunState::Dead);
+                assert_eq!(shell.command(Command::RetryDead(Box::new(dead))), Reply::Done);
+                shell.tell(Input::Tick);
+                if dies {
+                    shell.boot();
+                } else {
+                    let last = shell.started.len() - 1;
+                    shell.end(last, failed());
+                }
+            }
+            shell.live(&(shell.now + SignedDuration::from_secs(5)).to_string());
+            let last = shell.started.iter().rposition(|start| start.key.job == name("parent")).unwrap();
+            shell.end(last, if round == 2 { Outcome::Succeeded } else { failed() });
+            assert_eq!(counts(&mut shell), expected, "{dies} {round}");
+            let failures = shell.planner.job(&name("parent")).unwrap().1.failures;
+            assert_eq!(failures, u32::from(round < 2), "{dies} {round}");
+        }
+    }
+}

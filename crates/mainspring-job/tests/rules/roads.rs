@@ -241,7 +241,7 @@ fn every_road_has_the_priority_of_the_job() {
 }
 
 #[test]
-fn of_every_road_a_failure_is_told_and_counted_under_the_job() {
+fn of_every_road_a_failure_is_told_and_counted_once_under_the_job() {
     for road in ROADS {
         let mut shell = shell(policies(road), 0);
         prepare(&mut shell, road);
@@ -254,7 +254,9 @@ fn of_every_road_a_failure_is_told_and_counted_under_the_job() {
         let is_told = |operation: &Operation| matches!(operation, Operation::Submit(once) if once.work.action.body() == "failed j");
         assert!(shell.operations.iter().any(is_told), "{road:?}");
         let (job, mark) = shell.planner.job(&name("j")).unwrap();
-        assert_eq!(mark.failures, before + 1, "{road:?}");
+        // A dead letter has counted when it became one.
+        let counted = u32::from(!matches!(road, Road::DeadRetry));
+        assert_eq!(mark.failures, before + counted, "{road:?}");
         assert_eq!(job.labels["team"], "ops");
         // What it does is what the definition says when it starts, and not a copy.
         assert_eq!(shell.store.run(&key).unwrap().unwrap().work, None, "{road:?}");

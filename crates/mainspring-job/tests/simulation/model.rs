@@ -22,6 +22,8 @@ pub(crate) struct View {
     /// It was running when its server ended.
     pub is_cut_off: bool,
     pub is_killed: bool,
+    /// Whether it has been a dead letter.
+    pub was_dead: bool,
     /// When its present state was decided.
     pub since: Timestamp,
     /// Which event of the log said so.
@@ -294,6 +296,7 @@ impl<'s> Model<'s> {
             priority: work.priority,
             is_cut_off: false,
             is_killed: false,
+            was_dead: false,
             since: run.started.unwrap_or(run.planned),
             event_index: self.count,
             life: self.jobs.get(&run.key.job).map_or(0, |job| job.life),
@@ -342,6 +345,7 @@ impl<'s> Model<'s> {
                 (view.is_cut_off, view.is_killed) = (false, false);
                 self.cut_off.remove(key);
                 (view.run.state, view.run.due) = (*to, *due);
+                view.was_dead |= *to == RunState::Dead;
                 (view.since, view.event_index) = (*at, self.count);
                 self.keep_open(key);
             }

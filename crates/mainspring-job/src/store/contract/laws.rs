@@ -461,8 +461,8 @@ fn given_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
 fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let (mut store, lease) = opened(fixture)?;
     let moved = |from, to| {
-        let (due, at, reason) = (at(70), at(71), None);
-        Operation::Move { key: key(), from, to, due, at, reason }
+        let reason = (to == RunState::Scheduled).then_some(Reason::RetryRequested);
+        Operation::Move { key: key(), from, to, due: at(70), at: at(71), reason }
     };
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72), worker: None };
     let end = |attempt| {
@@ -470,15 +470,18 @@ fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {
         Operation::End { key: key(), attempt, state, at: at(73), outcome, crashes: 0, reason }
     };
     let (scheduled, failed, dead) = (RunState::Scheduled, RunState::TimedOut, RunState::Dead);
-    let rounds: [(&[Operation], u32); 3] = [
+    let rounds: [(&[Operation], u32); 4] = [
         (&[Operation::Plan(running(&key())), end(1), moved(failed, scheduled)], 0),
         (&[begin(2), end(2), moved(failed, dead), moved(dead, scheduled)], 2),
         (&[begin(3), end(3), moved(failed, scheduled)], 2),
+        (&[begin(4)], 2),
     ];
     for (number, (operations, expected)) in (1..).zip(rounds) {
         answered(&mut store, lease, number, operations, &vec![Answer::New; operations.len()])?;
         let run = store.run(&key()).map_err(text)?;
         same("forgiven attempts", &run.map(|run| run.forgiven), &Some(expected))?;
     }
-    Ok(())
+    // Why it is tried again stays with it while it runs.
+    let run = store.run(&key()).map_err(text)?;
+    same("why it runs", &run.and_then(|run| run.reason), &Some(Reason::RetryRequested))
 }

@@ -279,6 +279,7 @@ pub(crate) fn check_failures(world: &World<'_>, stories: &Stories) -> Verdict {
             let is_last = story.steps.get(position + 1).is_none_or(|next| next.state == RunState::Dead);
             let is_failure = match step.state {
                 RunState::Succeeded => Some(false),
+                _ if story.steps[..position].iter().any(|step| step.state == RunState::Dead) => None,
                 RunState::Failed | RunState::TimedOut => Some(true),
                 RunState::Abandoned => Some(true).filter(|_| story.policies.retry.on.abandoned),
                 _ => None,

@@ -110,10 +110,12 @@ fn followers(
         let names = model.script.follows(index, text).iter();
         let is_named = names.into_iter().any(|(of, ending)| {
             let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
+            // The failure of a dead letter was followed when it became one.
+            let is_followed = model.runs[key].was_dead;
             let holds = match ending.name() {
                 "succeeded" => state == RunState::Succeeded,
-                "failed" => has_failed,
-                _ => true,
+                "failed" => has_failed && !is_followed,
+                _ => !is_followed,
             };
             *of == parent && holds
         });

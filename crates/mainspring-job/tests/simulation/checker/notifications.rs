@@ -186,6 +186,7 @@ impl Reports {
         let policies = &model.runs[&run.key].policies;
         let after = match state {
             RunState::Succeeded => 0,
+            _ if model.runs[&run.key].was_dead => before,
             RunState::Failed | RunState::TimedOut => before + 1,
             RunState::Abandoned if policies.retry.on.abandoned => before + 1,
             _ => before,

@@ -70,7 +70,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
             "rules/roads::every_road_waits_for_a_place_of_the_group",
             "rules/roads::every_road_has_the_priority_of_the_job",
             "rules/roads::every_road_that_was_asked_for_waits_for_the_run_before_and_a_trigger_is_skipped",
-            "rules/roads::of_every_road_a_failure_is_told_and_counted_under_the_job",
+            "rules/roads::of_every_road_a_failure_is_told_and_counted_once_under_the_job",
             "rules/roads::by_every_road_a_run_that_waits_does_what_the_definition_says_when_it_starts",
         ],
     ),
@@ -141,6 +141,13 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     (
         "The end of a run is followed once, however many attempts it had.",
         &["following::check", "rules/follow::an_end_is_followed_by_those_that_name_it_and_by_each_once"],
+    ),
+    (
+        "Of a dead letter that is tried again only success is followed, by what follows success alone.",
+        &[
+            "following::check",
+            "rules/follow::a_dead_letter_that_fails_again_is_followed_and_counted_once_also_when_the_server_dies",
+        ],
     ),
     (
         "The run that follows is on disk together with the end, so no crash can come between the two.",

@@ -82,7 +82,6 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
          nothing.",
         &["coverage::check"],
     ),
-    ("All other times from 01:00 to 05:00 are missed.", &["coverage::check"]),
     (
         "Missed occurrences that follow one another are one record: the first time, the last time, the \
          count (exact up to 1,000) and the reason.",
@@ -242,6 +241,13 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ("A cancelled run is never tried again.", &["attempts::stories", "attempts::check_retries"]),
     ("`pause_after` counts runs, not attempts.", &["attempts::check_failures"]),
     ("A run counts if it failed or timed out for good.", &["attempts::check_failures"]),
+    (
+        "A dead letter that fails again does not count again.",
+        &[
+            "attempts::check_failures",
+            "rules/follow::a_dead_letter_that_fails_again_is_followed_and_counted_once_also_when_the_server_dies",
+        ],
+    ),
     ("An abandoned run counts only if `on` names `abandoned`.", &["attempts::check_failures"]),
     ("Only a run that succeeds ends the series of failures.", &["attempts::check_failures"]),
     (
