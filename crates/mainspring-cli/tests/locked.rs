@@ -8,6 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
 
+use jiff::Timestamp;
+use mainspring_exec::clock::Moment;
 use nix::sys::signal::Signal;
 use rusqlite::Connection;
 
@@ -69,12 +71,19 @@ fn while_another_program_locks_the_store_runs_are_killed_in_time_and_nothing_els
     let run = json["runs"]["runs"][0]["run"].as_str().unwrap().to_owned();
     // A run that is cancelled gets its signal, though the answer has to wait.
     let mut cancelled = PendingAnswer::new(&data, &format!(r#"{{"id":1,"command":"cancel","of":"{run}"}}"#));
+    let mut asked = PendingAnswer::new(&data, r#"{"id":1,"command":"run","job":"quick","wait":true}"#);
     // A timeout is kept, and neither end was written: both are seen in the log while the lock is held.
     served.running.wait_for_all(&[&["long", "end", "SIGTERM"], &["timed", "end", "longer than its timeout"]]);
     assert!(states(&served, "long").contains("running"), "the lock was not held");
+    let freed = Moment::now().wall;
     lock.execute_batch("COMMIT").unwrap();
     assert!(submitted.answer().contains("submitted"));
     assert!(cancelled.answer().contains("done"));
+    assert!(asked.answer().contains("planned") && asked.answer().contains("succeeded"));
+    // The record has the time at which it started, and not that at which it was to.
+    let json = served.json(&["history", "quick", "--json"]);
+    let started: Timestamp = json["runs"]["runs"][0]["started"].as_str().unwrap().parse().unwrap();
+    assert!(freed <= started, "{freed} {json}");
     served.running.wait_for(&["the store answers again"]);
     assert!(states(&served, "long").contains("cancelled"));
     assert!(states(&served, "timed").contains("timed_out") || states(&served, "timed").contains("dead"));

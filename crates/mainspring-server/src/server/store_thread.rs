@@ -11,6 +11,8 @@
 //! | full | says so, and tries again when the loop has made room |
 //! | anything else | says so, and ends: the server stops |
 //!
+//! A start that was decided long before its batch is tried is dated then: it begins when that is on disk.
+//!
 //! Until the loop has its first batch for it the thread renews the lease by itself, where it runs out: a
 //! start that reads many jobs takes longer than a lease lasts.
 //!
@@ -30,17 +32,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Answer, Batch, Commit, Holder, Input, JobName, Lease, MAX_PAGE, OnceId, Reader, Store, StoreError,
+    Answer, Batch, Commit, Holder, Input, JobName, Lease, MAX_PAGE, OnceId, Operation, Reader, Store,
+    StoreError,
 };
 
 use super::next_step::{Question, QuestionAnswer};
 use crate::notified_channel::NotifyingSender;
-use mainspring_exec::clock::{Moment, Reading, boot_time};
+use mainspring_exec::clock::{Moment, Reading, boot_time, follow};
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
+
+/// From this on the record of a start is too early: people see seconds. Below it the planner and the record
+/// have the same time.
+const MISDATED: SignedDuration = SignedDuration::from_secs(1);
 
 /// How long each of the two threads asks again and again, and lets others have the processor in between,
 /// before it sleeps until the other has done its part: to be woken takes as long as a small batch, and twice
@@ -264,7 +271,8 @@ impl StoreThread {
     /// Writes what comes next, or tries it again later.
     fn write(&mut self) -> Result<(), StoreError> {
         debug_assert!(!self.is_full, "the loop says when there is room to try it");
-        let Some(batch) = self.batches.front() else { return Ok(()) };
+        let Some(batch) = self.batches.front_mut() else { return Ok(()) };
+        date_starts(batch, Moment::now().wall);
         let asked_at = boot_time();
         let committed = self.store.commit(self.lease, batch).and_then(|Commit { answers, now, .. }| {
             debug_assert_eq!(answers.len(), batch.operations.len(), "each operation has an answer");
@@ -306,9 +314,24 @@ fn may_wait(result: Result<(), StoreError>) -> Result<(), StoreError> {
     }
 }
 
-/// What the store's clock showed in an answer that is there now.
+/// What is started by a batch that is tried now was decided before, in vain for a while if the store was
+/// locked.
+fn date_starts(batch: &mut Batch, now: Timestamp) {
+    for operation in &mut batch.operations {
+        let started = match operation {
+            Operation::Begin { at, .. } => Some(at),
+            Operation::Plan(run) | Operation::Fire { run, .. } => run.started.as_mut(),
+            _ => None,
+        };
+        started.into_iter().filter(|at| MISDATED <= now.duration_since(**at)).for_each(|at| *at = now);
+    }
+}
+
+/// What the store's clock showed in an answer that is there now, which this thread follows as the loop does.
 fn reading(shown: Option<Timestamp>, asked_at: Duration) -> Option<Reading> {
-    shown.map(|shown| Reading { shown, asked_at, answered_at: boot_time() })
+    let reading = shown.map(|shown| Reading { shown, asked_at, answered_at: boot_time() });
+    reading.into_iter().for_each(follow);
+    reading
 }
 
 /// Asks until there is an answer or it has taken too long. On a machine with one processor the other thread
