@@ -20,7 +20,7 @@ pub(crate) mod cluster;
 use crate::finding::Finding;
 use crate::message::counted;
 use crate::protocol::{FileStateWire, HealthWire, NamesWire, StatusWire};
-use crate::relative::relative;
+use crate::relative::{ago, relative};
 use crate::server::disk_reserve::FLOOR_BYTES;
 
 /// Less free room than this is worth a word: the store's journal and a day of output need as much.
@@ -93,7 +93,7 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
 }
 
 fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Finding> {
-    let since = relative(status.started, now);
+    let since = ago(status.started, now);
     let epoch = health.epoch.unwrap_or_default();
     let text = format!("process {}, {}, started {since}, epoch {epoch}", status.pid, status.state);
     let mut findings = vec![match status.state.as_str() {
@@ -134,7 +134,7 @@ fn clock(health: &HealthWire, now: Timestamp) -> Option<Finding> {
     if is_old || (step.is_back && 0 < health.behind.count) {
         return None;
     }
-    let text = format!("{}, {}", step.text, relative(step.at, now));
+    let text = format!("{}, {}", step.text, ago(step.at, now));
     let hint = match step.is_back {
         true => "nothing fires twice, and each job continues at its next time",
         false => "what was due in between is caught up or missed, as the job's misfire says",

@@ -6,6 +6,9 @@
 
 use jiff::Timestamp;
 
+/// The log tells of a clock that is set back by as much.
+const CORRECTION_MS: i64 = 60_000;
+
 /// A time as seen from `now`, in its two largest units.
 ///
 /// # Example
@@ -26,6 +29,15 @@ pub fn relative(time: Timestamp, now: Timestamp) -> String {
         -999..=999 => "now".to_owned(),
         1000.. => format!("in {text}"),
         ..=-1000 => format!("{text} ago"),
+    }
+}
+
+/// The same of a time at which something has happened, which is not to come, whatever the clock shows. A
+/// clock that is behind by less than [`CORRECTION_MS`] was corrected, or is that of another machine.
+pub fn ago(time: Timestamp, now: Timestamp) -> String {
+    match time.as_millisecond() - now.as_millisecond() {
+        ..CORRECTION_MS => relative(time.min(now), now),
+        CORRECTION_MS.. => "by a clock that was ahead".to_owned(),
     }
 }
 
@@ -50,6 +62,15 @@ pub fn span(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_happened_is_not_to_come_though_the_clock_was_set_back() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let cases = [(-10_800, "3h ago"), (0, "now"), (59, "now"), (60, "by a clock that was ahead")];
+        for (ahead, expected) in cases {
+            assert_eq!(ago(Timestamp::from_second(1_000_000 + ahead).unwrap(), now), expected);
+        }
+    }
 
     #[test]
     fn two_units_are_enough() {

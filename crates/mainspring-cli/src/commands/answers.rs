@@ -9,7 +9,9 @@ use jiff::Timestamp;
 use super::cluster_text::{planner_text, servers_text};
 use super::duplicate_text::duplicate_text;
 use super::job_text::{found_text, job_text, once_text, with_progress};
-use super::value_text::{View, after, near, outcome_text, pairs, terms_text, took, when, why};
+use super::value_text::{
+    View, after, near, outcome_text, pairs, past, terms_text, took, when, when_past, why,
+};
 use super::{print, print_json, print_painted};
 use crate::cli::serve::AskArgs;
 use crate::client::{Address, Client};
@@ -153,7 +155,7 @@ pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], view: &View) -> 
     let row = |job: &JobWire| {
         let last = job.last.as_ref().map_or_else(
             || "-".to_owned(),
-            |run| format!("{} {}", run.state, near(run.ended.or(Some(run.due)), view.now)),
+            |run| format!("{} {}", run.state, past(run.ended.or(Some(run.due)), view.now)),
         );
         let server = job.last.as_ref().map(RunWire::server_text).unwrap_or_default();
         let next = after(job).unwrap_or_else(|| near(job.next, view.now));
@@ -183,7 +185,7 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     let row = |run: &RunWire| {
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
         let (name, state, started) =
-            (run.run.to_string(), run.state.to_string(), near(run.started, view.now));
+            (run.run.to_string(), run.state.to_string(), past(run.started, view.now));
         let (server, action) = (run.server_text(), run.action.clone().unwrap_or_default());
         vec![name, state, started, took(run.started, run.ended), attempt, why(run), server, action]
     };
@@ -212,7 +214,7 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
     }
     let row = |row: &AuditWire| {
         let of = if row.target.is_empty() { "-".to_owned() } else { row.target.clone() };
-        vec![near(Some(row.at), view.now), row.actor.clone(), row.action.clone(), of, row.note.clone()]
+        vec![past(Some(row.at), view.now), row.actor.clone(), row.action.clone(), of, row.note.clone()]
     };
     let columns = [
         Column::whole("WHEN"),
@@ -241,7 +243,7 @@ fn status_text(status: &StatusWire, view: &View) -> String {
             "data",
             if status.is_kept { status.data.clone() } else { format!("{}: nothing is kept", status.data) },
         ),
-        ("started", when(status.started, view)),
+        ("started", when_past(status.started, view)),
         ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { paused.join(", ") } else { String::new() }),
         ("planner", status.cluster.as_ref().map(planner_text).unwrap_or_default()),
@@ -256,8 +258,9 @@ fn status_text(status: &StatusWire, view: &View) -> String {
     ]);
     text.extend(status.cluster.as_ref().map(servers_text));
     for file in &status.files {
-        let read =
-            file.read.map_or_else(|| "never read".to_owned(), |read| format!("read {}", when(read, view)));
+        let read = file
+            .read
+            .map_or_else(|| "never read".to_owned(), |read| format!("read {}", when_past(read, view)));
         let word = if file.problems.is_empty() { "good" } else { "HAS PROBLEMS" };
         text.push_str(&format!(
             "\n{}: {word}, {}, {read}\n{}",
@@ -359,6 +362,23 @@ mod tests {
             "NAME    STATE   NEXT       LAST           ACTION\n\
              backup  active  in 2h 10m  failed 3h ago  backup --all\n"
         );
+    }
+
+    #[test]
+    fn what_has_ended_is_not_to_come_though_the_clock_was_set_back() {
+        let ended = "2026-11-21T15:00:00Z".parse().ok();
+        let over = RunWire { started: ended, ended, ..run(RunState::Failed) };
+        let job = JobWire { last: Some(over.clone()), next: ended, ..JobWire::default() };
+        for response in [
+            Response::Jobs { jobs: vec![job.clone()], after: None },
+            Response::Job(Box::new(job)),
+            Response::Runs { runs: vec![over], cursor: None },
+        ] {
+            let text = text(&response, &view());
+            assert!(text.contains(" by a clock that was ahead"), "{text}");
+            let is_next = !matches!(response, Response::Runs { .. });
+            assert_eq!(text.matches("in 3h").count(), usize::from(is_next), "{text}");
+        }
     }
 
     #[test]

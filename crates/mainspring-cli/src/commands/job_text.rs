@@ -8,11 +8,11 @@
 use jiff::Timestamp;
 use mainspring_server::protocol::{FoundWire, HoldWire, JobWire, OnceWire, RunWire};
 
-use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when, why};
+use super::value_text::{View, after, outcome_text, pairs, past, terms_text, when, when_past, why};
 
 pub(super) fn job_text(job: &JobWire, view: &View) -> String {
     let last = job.last.as_ref().map_or_else(String::new, |run| {
-        format!("{} {}", outcome_text(run), near(run.ended.or(Some(run.due)), view.now))
+        format!("{} {}", outcome_text(run), past(run.ended.or(Some(run.due)), view.now))
     });
     let armed = job.armed.filter(|_| job.armed != job.next);
     let labels: Vec<String> = job.labels.iter().map(|(name, text)| format!("{name}={text}")).collect();
@@ -43,7 +43,7 @@ pub(super) fn once_text(once: &OnceWire, view: &View) -> String {
     lines.extend(held(&once.holds));
     lines.extend([
         ("due", when(once.due, view)),
-        ("submitted", when(once.submitted, view)),
+        ("submitted", when_past(once.submitted, view)),
         ("key", once.key.clone().unwrap_or_default()),
         ("policies", once.policies.clone()),
         ("action", once.action.clone()),
@@ -54,7 +54,7 @@ pub(super) fn once_text(once: &OnceWire, view: &View) -> String {
 /// The same of one that is pending no more: its run.
 pub(super) fn found_text(found: &FoundWire, view: &View) -> String {
     let run = &found.run;
-    let time = |at: Option<Timestamp>| at.map_or_else(String::new, |at| when(at, view));
+    let time = |at: Option<Timestamp>| at.map_or_else(String::new, |at| when_past(at, view));
     let mut lines = vec![("run", run.run.to_string()), ("state", run.state.to_string())];
     lines.extend(held(&found.holds));
     lines.extend([

@@ -11,7 +11,7 @@ use mainspring_file::plain;
 use mainspring_job::RunState;
 use mainspring_server::log::rfc3339;
 use mainspring_server::protocol::{JobState, JobWire, PauseTermsWire, RunWire};
-use mainspring_server::relative::{length, relative};
+use mainspring_server::relative::{ago, length, relative};
 
 use super::zone_or_system;
 use crate::cli::serve::AskArgs;
@@ -48,6 +48,16 @@ impl View {
 /// A time with how far it is from now.
 pub(super) fn when(time: Timestamp, view: &View) -> String {
     format!("{} ({})", relative(time, view.now), view.absolute(time))
+}
+
+/// The same of a time at which something has happened.
+pub(super) fn when_past(time: Timestamp, view: &View) -> String {
+    format!("{} ({})", ago(time, view.now), view.absolute(time))
+}
+
+/// How long ago something has happened, if it has.
+pub(crate) fn past(time: Option<Timestamp>, now: Timestamp) -> String {
+    time.map_or_else(|| "-".to_owned(), |time| ago(time, now))
 }
 
 /// How far a time is from now, if there is one.

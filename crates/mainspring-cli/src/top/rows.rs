@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use mainspring_file::plain;
 use mainspring_server::protocol::{JobWire, LineWire, RunWire};
 
-use crate::commands::value_text::{near, took, why};
+use crate::commands::value_text::{near, past, took, why};
 use crate::table::Column;
 use crate::terminal::columns;
 
@@ -58,7 +58,7 @@ pub(super) fn job_row(job: &JobWire, now: Timestamp) -> Vec<String> {
         near(job.next, now),
         last.map_or_else(
             || "-".to_owned(),
-            |run| format!("{} {}", run.state, near(run.ended.or(run.started), now)),
+            |run| format!("{} {}", run.state, past(run.ended.or(run.started), now)),
         ),
         last.map_or_else(|| "-".to_owned(), |run| took(run.started, run.ended.or(Some(now)))),
         last.map(RunWire::server_text).unwrap_or_default(),
@@ -78,7 +78,7 @@ pub(super) fn run_columns() -> Vec<Column> {
 }
 
 pub(super) fn run_row(run: &RunWire, now: Timestamp) -> Vec<String> {
-    let (started, took) = (near(run.started, now), took(run.started, run.ended.or(Some(now))));
+    let (started, took) = (past(run.started, now), took(run.started, run.ended.or(Some(now))));
     vec![run.run.to_string(), run.state.to_string(), started, took, why(run), run.server_text()]
 }
 
