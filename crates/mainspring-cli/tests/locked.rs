@@ -22,6 +22,9 @@ const JOBS: &str = "[jobs.long]\nat_boot = true\ncwd = '/'\nrun = ['sleep', '100
     [jobs.timed]\nat_boot = true\ncwd = '/'\nrun = ['sleep', '1000']\ntimeout = '5s'\n\
     [jobs.quick]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nrun = ['true']\n";
 
+/// More runs than two pages of a history have.
+const RUNS: usize = 2_500;
+
 /// Another program that is about to write.
 fn lock(data: &str) -> Connection {
     let connection = Connection::open(Path::new(data).join("mainspring.db")).unwrap();
@@ -148,8 +151,9 @@ fn a_command_whose_reader_takes_its_time_keeps_no_server_out() {
         .map(|index| {
             format!(
                 "[jobs.far-{index:03}]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\n\
-        run = ['echo', '{}']\n",
-                "x".repeat(200)
+        run = ['echo', '{}']\nretention = 'keep={},days=36500'\n",
+                "x".repeat(200),
+                10 * RUNS
             )
         })
         .collect();
@@ -157,7 +161,15 @@ fn a_command_whose_reader_takes_its_time_keeps_no_server_out() {
     let data = served.data();
     let file = served.file().to_string_lossy().into_owned();
     served.stop_and_keep();
-    for looks in [&["export"][..], &["list"]] {
+    let store = Connection::open(Path::new(&data).join("mainspring.db")).unwrap();
+    let runs = format!(
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {RUNS}) INSERT INTO run
+            (job, nominal, series, cause, state, attempt, due, planned, started, ended, reason)
+            SELECT 'far-000', x, 0, 'request', 'succeeded', 1, x, x, x, x, '' FROM n"
+    );
+    store.execute_batch(&runs).unwrap();
+    drop(store);
+    for looks in [&["export"][..], &["list"], &["export", "--history"]] {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mainspring"));
         command.args(looks).args(["--data", &data]).env("COLUMNS", "500");
         let mut looking = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -168,6 +180,9 @@ fn a_command_whose_reader_takes_its_time_keeps_no_server_out() {
         running.wait_for(&["400 jobs"]);
         assert!(looking.try_wait().unwrap().is_none(), "{looks:?}: more than a pipe holds was printed");
         assert_eq!(running.stop().0.code(), Some(0));
-        assert!(looking.wait_with_output().unwrap().status.success());
+        let looked = looking.wait_with_output().unwrap();
+        assert!(looked.status.success());
+        let lines = looked.stdout.iter().filter(|byte| **byte == b'\n').count();
+        assert!(!looks.contains(&"--history") || lines == RUNS, "{lines} lines of {RUNS} runs");
     }
 }

@@ -82,7 +82,7 @@ const ROWS: [Row; 12] = [
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back and those by a clock that was ahead, outages that are clipped and joined,
     // commands that keep no server out.
-    Row { crates: &["mainspring-cli"], lines: 6_693, house: 5_600, later: 309 },
+    Row { crates: &["mainspring-cli"], lines: 6_701, house: 5_600, later: 309 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
     Row { crates: &["mainspring-lab", "xtask"], lines: 9_982, house: 7_000, later: 1_227 },
 ];

@@ -4,6 +4,8 @@
 //!
 //! Does not decide anything: the server does.
 
+use std::sync::Once;
+
 use jiff::Timestamp;
 
 use super::cluster_text::{planner_text, servers_text};
@@ -49,16 +51,22 @@ impl QuerySource {
             Ok(client) => Ok(QuerySource::Server(client)),
             Err(unreachable) => match OfflineStore::open(place, Moment::now().wall) {
                 Ok(Some(alone)) => {
+                    static SAID: Once = Once::new();
                     let place = plain::line(&place.directory().to_string_lossy()).into_owned();
-                    note(&format!(
-                        "no server runs for {place}: this is what its store holds, and nothing starts"
-                    ));
+                    let text = "this is what its store holds, and nothing starts";
+                    SAID.call_once(|| note(&format!("no server runs for {place}: {text}")));
                     Ok(QuerySource::OfflineStore(Box::new(alone)))
                 }
                 Ok(None) | Err(Error::Directory(DirectoryError::Taken { .. })) => Err(unreachable),
                 Err(error) => Err(error),
             },
         }
+    }
+
+    /// Releases a store, so that a reader of what is printed that takes its time keeps no server out. Returns
+    /// a server, which may be asked again.
+    pub(super) fn release(self) -> Option<QuerySource> {
+        Some(self).filter(|source| matches!(source, QuerySource::Server(_)))
     }
 
     pub(super) fn ask(&mut self, request: Request) -> Result<Response, Error> {

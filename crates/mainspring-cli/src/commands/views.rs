@@ -15,6 +15,7 @@ use super::{instant, json_line, print, print_faithfully, print_json, print_paint
 use crate::cli::serve::ExportArgs;
 use crate::cli::value;
 use crate::cli::views::{AuditArgs, HistoryArgs, JobArgs, ListArgs};
+use crate::client::Address;
 use crate::wire::{ListDocument, ListedJobs};
 use mainspring_file::plain;
 use mainspring_server::error::Error;
@@ -151,10 +152,10 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {
-    let mut client = QuerySource::open(&args.server.address())?;
     if args.history {
-        return export_history(&mut client);
+        return export_history(&args.server.address());
     }
+    let mut client = QuerySource::open(&args.server.address())?;
     let file = job_file(&mut client)?;
     drop(client);
     file.map_or(Ok(Exit::Failed), |file| print_faithfully(&file).map(|()| Exit::Ok))
@@ -206,8 +207,10 @@ fn limit_of(keys: &str) -> u32 {
     limit.unwrap_or(u32::MAX)
 }
 
-fn export_history(client: &mut QuerySource) -> Result<Exit, Error> {
-    let total = match client.ask(Request::Status) {
+/// All runs, a page at a time: there may be more than memory has room for.
+fn export_history(address: &Address) -> Result<Exit, Error> {
+    let mut source = QuerySource::open(address)?;
+    let total = match source.ask(Request::Status) {
         Ok(Response::Status(status)) => status.runs,
         _ => 0,
     };
@@ -220,7 +223,8 @@ fn export_history(client: &mut QuerySource) -> Result<Exit, Error> {
             cause: Some(ALL_CAUSES.to_owned()),
             ..HistoryWire::default()
         });
-        let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
+        let Response::Runs { runs, cursor } = source.ask(request)? else { return Ok(Exit::Failed) };
+        let server = source.release();
         let mut output = io::stdout().lock();
         for run in &runs {
             let written = output.write_all(json_line(run).as_bytes());
@@ -233,5 +237,6 @@ fn export_history(client: &mut QuerySource) -> Result<Exit, Error> {
         if next.is_none() {
             return Ok(Exit::Ok);
         }
+        source = server.map_or_else(|| QuerySource::open(address), Ok)?;
     }
 }
