@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::thread;
 
@@ -14,7 +15,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::program::{Running, mainspring};
-use crate::test_server::{TestServer, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// Runs of every kind of end; `gone` cannot be started, and nothing ends `long` but its end on request.
 const JOBS: &str = r#"
@@ -235,6 +236,43 @@ fn two_runs_at_a_time_and_two_attempts_are_told_apart() {
     }
     served.says(&["logs", &names[0]], 0, "at 2026-01-01T00:00:00Z");
     served.stop();
+}
+
+#[test]
+fn beside_a_log_of_json_all_that_a_server_says_is_json() {
+    let folder = folder("log-all-json");
+    let (data, file) = (folder.join("data"), folder.join("jobs.toml"));
+    write(&file, IDLE);
+    let args = [
+        "serve",
+        "--data",
+        data.to_str().unwrap(),
+        "--log",
+        "json",
+        "--listen=127.0.0.1:0",
+        file.to_str().unwrap(),
+    ];
+    let mut running = Running::any(&args);
+    running.wait_for(&[", data in "]);
+    running.wait_for_error("the page is at ");
+    write(&file, "[jobs.bad]\nevery = 'never'\nrun = 7\n");
+    running.wait_for(&["has problems"]);
+    // Now it is not safe either.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    running.signal(Signal::SIGHUP);
+    running.wait_for(&["has problems"]);
+    let (_, lines, errors) = running.stop();
+    assert!(errors.contains("jobs.toml:2:") && errors.contains("\"level\":\"warning\""), "{errors}");
+    // One that does not start says why in the same form.
+    let other = folder.join("other");
+    let refused =
+        mainspring(&["serve", "--data", other.to_str().unwrap(), "--log", "json", args[args.len() - 1]]);
+    assert_eq!(refused.code, 7, "{}", refused.stderr);
+    for line in lines.iter().map(String::as_str).chain(errors.lines()).chain(refused.stderr.lines()) {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(line["kind"], "note", "{line}");
+    }
+    let _ = fs::remove_dir_all(folder);
 }
 
 #[test]

@@ -217,7 +217,10 @@ impl<W: Write + PollSource> Log<W> {
 
     fn write_piece(&mut self) -> io::Result<usize> {
         let rest = &self.pending[self.written_bytes..];
-        let count = self.writer.write(&rest[..rest.len().min(PIECE_BYTES)])?;
+        let piece = &rest[..rest.len().min(PIECE_BYTES)];
+        // What else writes there comes between two lines, where they are short enough.
+        let end = piece.iter().rposition(|byte| *byte == b'\n').map_or(piece.len(), |last| last + 1);
+        let count = self.writer.write(&piece[..end])?;
         self.writer.flush()?;
         Ok(count)
     }

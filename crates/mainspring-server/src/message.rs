@@ -1,30 +1,54 @@
 //! Messages of the program about its own work, on standard error.
 //!
+//! Beside a log of JSON each is a line of that log's form: a reader of both streams finds nothing else.
+//!
 //! Cost: one write.
 //!
 //! Does not fail: if standard error cannot be written, there is no other place for the message.
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 
-/// The program's name, in messages and as a subject of the log.
-pub const PROGRAM: &str = "mainspring";
+use crate::log::forms;
+pub use crate::log::line::PROGRAM;
+use crate::log::line::{Level, Line};
 
-/// Writes text to standard error, in plain characters.
+/// Whether the program has a log of JSON.
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// The messages of the program are lines of JSON from now on.
+pub fn be_json() {
+    IS_JSON.store(true, Ordering::Relaxed);
+}
+
+/// Writes a text of any length to standard error, in plain characters.
 pub fn say(text: &str) {
-    let _ = io::stderr().write_all(plain::text(text).as_bytes());
+    tell(Level::Warning, text.trim_end(), text);
 }
 
 /// Says something of the program itself, on a line.
 pub fn note(text: &str) {
-    say(&format!("{PROGRAM}: {text}\n"));
+    tell(Level::Notice, text, &format!("{PROGRAM}: {text}\n"));
 }
 
 /// Shows an error and its causes on one line.
 pub fn complain(error: &dyn Error) {
-    say(&format!("{PROGRAM}: {}\n", plain::line(&with_causes(error))));
+    let text = with_causes(error);
+    tell(Level::Error, &text, &format!("{PROGRAM}: {}\n", plain::line(&text)));
+}
+
+/// The one place that writes to standard error: a text for a line of JSON, or as it is shown to people.
+fn tell(level: Level, text: &str, shown: &str) {
+    let mut bytes = Vec::new();
+    match IS_JSON.load(Ordering::Relaxed) {
+        true => forms::object(&Line { level, ..Line::note(Moment::now().wall, text) }, &mut bytes),
+        false => bytes.extend_from_slice(plain::text(shown).as_bytes()),
+    }
+    let _ = io::stderr().write_all(&bytes);
 }
 
 /// An error and its causes on one line.

@@ -26,7 +26,8 @@ use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::message::note;
+use mainspring_server::log::Format;
+use mainspring_server::message::{be_json, note};
 use mainspring_server::server::{Host, Server, Serving, Stores, standby};
 use mainspring_server::takeover::take;
 
@@ -88,6 +89,9 @@ fn handed_over(args: &ServeArgs) -> Result<ActivatedSockets, Error> {
 }
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
+    if args.log_style().format == Format::Json {
+        be_json();
+    }
     check_files(&args)?;
     let handed = handed_over(&args)?;
     warn_of_zone(args.zone.as_ref());

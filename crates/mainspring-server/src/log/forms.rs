@@ -16,8 +16,7 @@ use std::io::Write;
 use serde::{Serialize, Serializer};
 
 use super::fields::FIELDS;
-use super::line::Line;
-use crate::message::PROGRAM;
+use super::line::{Line, PROGRAM};
 use mainspring_file::plain;
 
 /// The longest text of a line in the journal: what journald takes of a line that it reads itself (`LineMax=`
@@ -69,7 +68,7 @@ impl Serialize for Object<'_> {
 }
 
 /// Appends the line as a JSON object.
-pub(super) fn object(line: &Line<'_>, bytes: &mut Vec<u8>) {
+pub(crate) fn object(line: &Line<'_>, bytes: &mut Vec<u8>) {
     let start = bytes.len();
     serde_json::to_writer(&mut *bytes, &Object(line)).expect("texts and numbers are a document");
     debug_assert!(!bytes[start..].contains(&b'\n'), "a document is one line");

@@ -22,8 +22,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Cause, Failure, JobName, Outcome, Reason, RunKey};
 
-use crate::message::PROGRAM;
 use mainspring_exec::output::Stream;
+
+/// The program's name, in messages and as a subject of the log.
+pub const PROGRAM: &str = "mainspring";
 
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

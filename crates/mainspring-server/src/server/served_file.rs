@@ -13,7 +13,7 @@ use mainspring_job::JobName;
 
 use super::looks::device_of_folder;
 use crate::exit::Exit;
-use crate::message::{PROGRAM, agreeing, counted, say};
+use crate::message::{agreeing, counted, note, say};
 use mainspring_file::job_source::JobSource;
 use mainspring_file::source::STANDARD_INPUT;
 use mainspring_file::watch::{LookResult, Stamp, UNREST, Watch};
@@ -91,7 +91,7 @@ impl ServedFile {
             _ if self.problems.is_empty() => {}
             Exit::Ok | Exit::Invalid => say(&self.problems),
             // It could not be read at all, and its problem has no place in it.
-            _ => say(&format!("{PROGRAM}: {}", self.problems)),
+            _ => note(self.problems.trim_end()),
         }
     }
 
