@@ -46,8 +46,8 @@ const ROWS: [Row; 12] = [
     // Workers and their leases, jobs of each server, rates, batches, progress, reasons why a run waits, jobs
     // that come back within a day, places of what is wrong in a policy, bounds of what waits for a group and
     // for notifications, names that make room for others, silences that count from a definition, dead letters
-    // that count once.
-    Row { crates: &["mainspring-job"], lines: 11_629, house: 7_700, later: 2_915 },
+    // that count once, long names of notifications.
+    Row { crates: &["mainspring-job"], lines: 11_636, house: 7_700, later: 2_915 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers.
     Row {

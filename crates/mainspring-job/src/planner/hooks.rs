@@ -12,7 +12,7 @@ use super::Planner;
 use super::ledger::Subject;
 use crate::hash::text_hash;
 use crate::hook::{Call, Hooks, MAX_CALLS, MAX_WAITING_CALLS, Notice, NoticeKind};
-use crate::name::JobName;
+use crate::name::{JobName, MAX_NAME_CHARS};
 use crate::once::{Once, OnceId};
 use crate::operation::Operation;
 use crate::output::{Note, Output};
@@ -21,6 +21,9 @@ use crate::record::Pause;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::work::Work;
+
+/// How long the names of the notifications of a kind are at most: some have a colon and a number behind it.
+const KIND_CHARS: usize = MAX_NAME_CHARS - 17;
 
 /// How long the notification waits that stands for those beyond the limit.
 const MORE_WAIT: SignedDuration = SignedDuration::from_secs(60);
@@ -134,7 +137,7 @@ impl Planner {
     fn tell(&mut self, now: Timestamp, due: Timestamp, hooks: &Hooks, notice: &Notice) {
         let calls = hooks.hook().calls(notice).into_iter().take(MAX_CALLS);
         for (index, Call { target, work }) in calls.enumerate() {
-            let name = format!("notify:{}:{}:{}", notice.job, notice.kind.name(), index + 1);
+            let name = kind_name(notice, index + 1);
             let is_for_people = NoticeKind::FOR_PEOPLE.contains(&notice.kind);
             let most = if is_for_people || self.is_half_full() { 1 } else { MAX_WAITING_CALLS };
             if most <= self.runs.waiting_named(&name).take(most).count() {
@@ -163,8 +166,17 @@ impl Planner {
 
     /// While one of that name waits, it stands for this one too: the store takes no second.
     fn submit_call(&mut self, now: Timestamp, id: OnceId, name: &str, work: Work) {
-        let name = JobName::new(name).unwrap_or_else(|_| id.name());
+        let name = JobName::new(name).expect("a name of a job and a few words are short enough");
         let once = Once { id, name, key: None, submitted: now, work: work.into() };
         self.ledger.record_for(Operation::Submit(once.clone()), Subject::Submitted(Box::new(once)));
     }
+}
+
+/// The name of the notifications of a kind. Of a name of a job that is too long it has the beginning and the
+/// hash.
+fn kind_name(notice: &Notice, number: usize) -> String {
+    let (job, rest) = (notice.job.as_str(), format!(":{}:{number}", notice.kind.name()));
+    let room = KIND_CHARS - "notify:".len() - rest.len();
+    let hash = if job.len() <= room { String::new() } else { format!("~{:016x}", text_hash(job)) };
+    format!("notify:{}{hash}{rest}", &job[..job.len().min(room - hash.len())])
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use mainspring_job::{Call, Hook, Hooks, MAX_WAITING_CALLS, Notice, NoticeKind};
+use mainspring_job::{Call, Hook, Hooks, MAX_NAME_CHARS, MAX_WAITING_CALLS, Notice, NoticeKind};
 
 /// Has everything told to one target.
 #[derive(Debug)]
@@ -222,15 +222,15 @@ fn silence_is_told_while_nothing_runs_and_not_again_by_the_next_server() {
     assert_eq!(notices(&mut shell), ["silent j 1"]);
 }
 
-/// How many notifications of each kind of a job wait that has failed each minute for two hours, while the
-/// only place for them is taken.
-fn waiting(limits: Limits) -> Vec<(String, usize)> {
+/// How many notifications of each kind wait of a job of this name that has failed each minute for two hours,
+/// while the only place for them is taken.
+fn waiting(job: &str, limits: Limits) -> Vec<(String, usize)> {
     let group = Group::new(name("tell"), 1);
-    let jobs = vec![hooked("j", "* * * * *", "")];
+    let jobs = vec![hooked(job, "* * * * *", "")];
     let mut shell = Shell::with("2026-01-01T00:00:30Z", jobs, vec![group], limits);
     for minute in 1..=120 {
         shell.live(&(at("2026-01-01T00:00:00Z") + SignedDuration::from_mins(minute)).to_string());
-        let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
+        let last = shell.started.iter().rposition(|start| start.key.job == name(job)).unwrap();
         shell.end(last, failed());
     }
     shell.planner.check();
@@ -246,10 +246,12 @@ fn what_waits_of_a_job_has_a_bound_and_of_what_is_for_people_one_waits() {
     let counts = |expected: [(&str, usize); 4]| expected.map(|(kind, count)| (kind.to_owned(), count));
     let most = MAX_WAITING_CALLS;
     let full = [("ended", most), ("failed", 1), ("silent", 1), ("started", most)];
-    assert_eq!(waiting(Limits::default()), counts(full));
+    for job in ["j", &"j".repeat(90), &"j".repeat(MAX_NAME_CHARS)] {
+        assert_eq!(waiting(job, Limits::default()), counts(full), "{job}");
+    }
     let mut limits = Limits::default();
     limits.max_open = 20;
-    assert_eq!(waiting(limits), counts([("ended", 5), ("failed", 1), ("silent", 1), ("started", 3)]));
+    assert_eq!(waiting("j", limits), counts([("ended", 5), ("failed", 1), ("silent", 1), ("started", 3)]));
 }
 
 #[test]
