@@ -5,6 +5,7 @@
 //! | SIGTERM, SIGINT | a request to stop |
 //! | SIGCHLD | a reason to look which command has ended |
 //! | SIGHUP | a request to read the files again |
+//! | SIGXFSZ | nothing: a write beyond the limit of the size of files fails, as on a full disk |
 //!
 //! A program may register them again, as a server does that stood by, was the owner and stands by again. A
 //! request to stop is for the program: who registers after it came hears it too.
@@ -24,6 +25,7 @@ use mainspring_host::net::{AsFd, BorrowedFd};
 #[cfg_attr(windows, path = "signals/no_registration.rs")]
 mod registration;
 
+pub use registration::outlive_file_limit;
 use registration::{Registration, at_ends_of_processes, register};
 
 /// Has a thread woken at the end of each process that was started here, until this value is dropped.

@@ -18,8 +18,8 @@
 //! Source: [Write-Ahead Logging](https://www.sqlite.org/wal.html), [PRAGMA
 //! synchronous](https://www.sqlite.org/pragma.html#pragma_synchronous).
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -146,8 +146,8 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// A write that failed while there is no room, as with a quota, is a disk that is full, which SQLite does
-    /// not see.
+    /// A write that failed while there is no room, as with a quota or a limit of the size of files, is a disk
+    /// that is full, which SQLite does not see.
     fn weighed<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         match result {
             Err(error) if is_write(&error) && has_no_room(&self.path) => {
@@ -249,12 +249,15 @@ pub(super) fn io_failed(error: io::Error) -> StoreError {
     StoreError::Io(error.into())
 }
 
-/// Whether nothing more can be written beside a file.
+/// Whether nothing more can be written beside a file, or behind the end of it and of its log.
 fn has_no_room(path: &Path) -> bool {
-    let probe = path.with_extension("probe");
-    let written = fs::write(&probe, [1; PROBE_BYTES]);
+    let (probe, files) = (path.with_extension("probe"), [path.to_owned(), path.with_extension("db-wal")]);
+    let lengths = files.iter().filter_map(|file| Some(fs::metadata(file).ok()?.len()));
+    let end = SeekFrom::Start(lengths.max().unwrap_or(0));
+    let write = |mut file: File| file.seek(end).and_then(|_| file.write_all(&[1; PROBE_BYTES]));
+    let written = File::create(&probe).and_then(write);
     let _ = fs::remove_file(&probe);
-    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
     written.is_err_and(|error| kinds.contains(&error.kind()))
 }
 
@@ -310,13 +313,16 @@ impl Store for SqliteStore {
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         self.usable()?;
         self.check_files()?;
-        let result = match self.commit_batch(lease, batch) {
-            // The room may be the log's, which another program kept from being folded in by reading.
-            Err(StoreError::Full(_)) if self.fold_in() => self.commit_batch(lease, batch),
+        let result = self.commit_batch(lease, batch);
+        let result = match self.weighed(result) {
+            // The room may be the log's, which another program kept from being folded in by reading, or which
+            // is as long as a file may be.
+            Err(StoreError::Full(_)) if self.fold_in() => {
+                let result = self.commit_batch(lease, batch);
+                self.weighed(result)
+            }
             other => other,
         };
-        let result = result.map(Commit::new);
-        let result = self.weighed(result);
-        self.judged(result)
+        self.judged(result.map(Commit::new))
     }
 }

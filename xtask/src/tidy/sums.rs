@@ -61,17 +61,18 @@ const ROWS: [Row; 12] = [
     // specifiers of systemd.
     Row { crates: &["mainspring-import"], lines: 4_192, house: 0, later: 4_201 },
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows, why one is
-    // busy, a log that gives its room back, questions over a new session, a step of the schema.
+    // busy, a log that gives its room back, questions over a new session, a step of the schema, a limit of
+    // the size of files.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_569,
+        lines: 4_574,
         house: 3_600,
         later: 645,
     },
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
     // from which each server answers, other systems, why a store is busy, long starts of a planner, times of
     // starts, messages in the form of the log.
-    Row { crates: &["mainspring-server"], lines: 12_125, house: 7_500, later: 2_862 },
+    Row { crates: &["mainspring-server"], lines: 12_132, house: 7_500, later: 2_862 },
     // Progress of runs, what comes after the end of a loop, a vacuum, slots for sessions.
     Row { crates: &["mainspring-cluster"], lines: 2_017, house: 1_800, later: 244 },
     // Limits that have an owner, long bodies, tags and meanings for generated clients, two kinds of metrics,
@@ -82,7 +83,7 @@ const ROWS: [Row; 12] = [
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back and those by a clock that was ahead, outages that are clipped and joined,
     // commands that keep no server out.
-    Row { crates: &["mainspring-cli"], lines: 6_705, house: 5_600, later: 309 },
+    Row { crates: &["mainspring-cli"], lines: 6_707, house: 5_600, later: 309 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
     Row { crates: &["mainspring-lab", "xtask"], lines: 9_982, house: 7_000, later: 1_227 },
 ];

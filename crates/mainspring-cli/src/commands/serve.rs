@@ -29,6 +29,7 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::Format;
 use mainspring_server::message::{be_json, note};
 use mainspring_server::server::{Host, Server, Serving, Stores, standby};
+use mainspring_server::signals::outlive_file_limit;
 use mainspring_server::takeover::take;
 
 /// Servers of a database have one pause, and a server that comes later would pause what the others run.
@@ -92,6 +93,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     if args.log_style().format == Format::Json {
         be_json();
     }
+    outlive_file_limit().map_err(|source| Error::Setup { what: "signals", source })?;
     check_files(&args)?;
     let handed = handed_over(&args)?;
     warn_of_zone(args.zone.as_ref());

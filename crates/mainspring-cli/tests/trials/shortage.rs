@@ -109,3 +109,32 @@ fn a_connection_that_cannot_be_taken_keeps_nothing_busy() {
     assert!(answer.contains("status"), "{answer}");
     server.stop();
 }
+
+#[test]
+fn a_limit_of_the_size_of_files_is_a_full_disk_to_the_server_and_a_signal_to_its_jobs() {
+    let fixture = TrialFixture::of_ours("file-size");
+    let job = jobs(1, "at = 2100-01-01T00:00:00Z", "exec head -c 2000000 /dev/zero > too-long");
+    let job = job.replace("cwd = '/'", &format!("cwd = '{}'", fixture.folder.display()));
+    // In blocks of 512 bytes, of which the log of the store has several times as many.
+    let mut server = fixture.serve_after("ulimit -f 1000", &job);
+    let mut control = BufReader::new(fixture.connect());
+    let submit = |control: &mut BufReader<UnixStream>, text: &str| {
+        let process = format!(r#"{{"run":["cat"],"stdin":"{text}","cwd":"/"}}"#);
+        let request =
+            format!(r#"{{"id":1,"command":"submit","due":"2100-01-01T00:00:00Z","process":{process}}}"#);
+        control.get_mut().write_all(format!("{request}\n").as_bytes()).unwrap();
+    };
+    for number in 0..200 {
+        submit(&mut control, &number.to_string());
+        let mut answer = String::new();
+        control.read_line(&mut answer).unwrap();
+        assert!(answer.contains("submitted"), "{answer}");
+    }
+    fixture.ask(&["run", "j0", "--wait"]);
+    server.wait_for(&["j0", "end ", "SIGXFSZ"]);
+    // Together longer than the store may be.
+    (0..12).for_each(|number| submit(&mut control, &"x".repeat(60_000 + number)));
+    server.wait_for(&["the disk is full: nothing can be recorded"]);
+    let (status, lines, _) = server.stop();
+    assert_eq!(status.code(), Some(0), "{lines:#?}");
+}

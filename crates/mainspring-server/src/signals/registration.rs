@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use signal_hook::SigId;
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::low_level::{pipe, unregister};
 
@@ -46,6 +46,16 @@ pub(super) fn register() -> io::Result<([Notifications; 3], Registration)> {
     let child = stream_of(&[SIGCHLD], &mut registered)?;
     let reload = stream_of(&[SIGHUP], &mut registered)?;
     Ok(([stop.1, child.1, reload.1], registered))
+}
+
+/// Has a write beyond the limit of the size of files fail from now on, instead of ending this process. Its
+/// children have the default action of the signal.
+///
+/// # Errors
+///
+/// When the operating system refuses a handler.
+pub fn outlive_file_limit() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
 /// Notifies at the end of each process.
