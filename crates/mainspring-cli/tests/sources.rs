@@ -4,7 +4,11 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::time::SystemTime;
 
+use nix::sys::signal::Signal;
+
+use crate::cluster::{Member, prepared};
 use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// Three jobs that run only by hand; a run of `c` fails, and its retry waits.
@@ -106,4 +110,28 @@ fn jobs_go_on_whose_folder_is_gone() {
     );
     served.says(&["show", "more"], 0, "active");
     served.stop();
+}
+
+#[test]
+fn a_file_of_a_pool_is_applied_when_its_text_changes_and_neither_its_time_nor_its_mode_alone() {
+    let Some((folder, database)) = prepared("sources-pool") else { return };
+    let file = folder.join("jobs.toml");
+    let mut one = Member::start(&folder, "one", &database);
+    one.begins();
+    assert_eq!(one.running.stop().0.code(), Some(0));
+    let job = |name: &str| format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    write(&file, &job("older"));
+    let mut other = Member::start(&folder, "other", &database);
+    other.begins();
+    File::options().append(true).open(&file).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    other.running.wait_for(&["jobs.toml differs from what the database holds"]);
+    let listed = other.ask(&["list"]).stdout;
+    assert!(listed.contains("often") && !listed.contains("older"), "{listed}");
+    other.running.signal(Signal::SIGHUP);
+    other.running.wait_for(&["jobs.toml was read again: 1 added, 0 changed, 2 removed"]);
+    write(&file, &job("newer"));
+    other.running.wait_for(&["jobs.toml was read again: 1 added, 0 changed, 1 removed"]);
+    assert_eq!(other.running.stop().0.code(), Some(0));
+    let _ = fs::remove_dir_all(&folder);
 }

@@ -188,14 +188,15 @@ impl Server {
     fn restore(&mut self, stored: StoreContents, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
         let StoreContents { mut records, paused, sources, pages } = stored;
         self.files.is_shared = sources.is_some();
+        self.files.known_sources = sources.unwrap_or_default();
         for record in &records {
             if let (Some(at), Some(_)) = (record.last_success, &record.source) {
                 self.listener.meters.succeeded(&record.mark.job, at);
             }
         }
         self.know_as_served(&mut records);
-        let is_known = sources.as_ref().is_some_and(|sources| !sources.is_empty());
-        let is_first = !is_known && records.iter().all(|record| record.source.is_none());
+        let is_first =
+            self.files.known_sources.is_empty() && records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
         let is_all_good = taken.len() == self.files.served.len();
         self.files.served.iter().for_each(super::served_file::ServedFile::say_problems);
@@ -203,10 +204,7 @@ impl Server {
         if is_first && !is_all_good && !is_each_alone {
             return Err(self.refuse());
         }
-        let taken = match &sources {
-            Some(sources) => self.unknown_files(taken, sources, &records, now),
-            None => taken,
-        };
+        let taken = if self.files.is_shared { self.unknown_files(taken, &records, now) } else { taken };
         let good: Vec<JobSource> =
             taken.iter().map(|(index, _)| self.files.served[*index].job_source.clone()).collect();
         let sets: Vec<Definitions> = taken

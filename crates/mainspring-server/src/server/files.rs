@@ -71,6 +71,8 @@ pub(super) struct Files {
     began: Option<Instant>,
     /// Several servers share the store, and each may have been given others.
     pub(super) is_shared: bool,
+    /// The sources of which such a store has had definitions.
+    pub(super) known_sources: BTreeSet<String>,
     /// Jobs of files that are not given stay: the server shows what a copy has.
     pub(super) keeps_all: bool,
     /// The files that say what times zones have; `None` where a program has the jobs.
@@ -94,6 +96,7 @@ impl Files {
             are_names_free: false,
             began: None,
             is_shared: false,
+            known_sources: BTreeSet::new(),
             keeps_all: false,
             zones: origin.map(ZoneWatch::new),
             folders,
@@ -254,6 +257,7 @@ impl Files {
             read.into_iter().zip(in_force_bytes).zip(claimants)
         {
             let file = &mut self.served[index];
+            file.take_text(&loaded);
             (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
             if loaded.is_good() {
                 (file.read, file.job_count, file.exit) = (Some(now.wall), loaded.jobs.len(), Exit::Ok);

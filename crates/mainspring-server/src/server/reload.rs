@@ -87,6 +87,8 @@ impl Server {
             }
         }
         notes.iter().for_each(|text| self.note(now.wall, text));
+        let is_judged = self.files.is_shared && reading == Occasion::Rested;
+        let taken = if is_judged { self.changed_files(taken, now) } else { taken };
         self.take_over(taken, &owners);
     }
 

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -15,6 +16,7 @@ use super::looks::device_of_folder;
 use crate::exit::Exit;
 use crate::message::{agreeing, counted, note, say};
 use mainspring_file::job_source::JobSource;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::STANDARD_INPUT;
 use mainspring_file::watch::{LookResult, Stamp, UNREST, Watch};
 
@@ -48,6 +50,10 @@ pub(super) struct ServedFile {
     pub(super) problems: String,
     /// What that would end a server with.
     pub(super) exit: Exit,
+    /// The hash of the text that was read first, or that had no problem since; `None` before.
+    text_hash: Option<u64>,
+    /// The last text was another one: a time or a mode alone is no change of a file.
+    pub(super) has_changed: bool,
     /// It says other things than the store, whose definitions are in force.
     pub(super) is_unapplied: bool,
     /// What people who ask are told beside that, and until when.
@@ -75,6 +81,8 @@ impl ServedFile {
             lines: HashMap::new(),
             problems: String::new(),
             exit: Exit::Ok,
+            text_hash: None,
+            has_changed: false,
             is_unapplied: false,
             notice: None,
         }
@@ -119,6 +127,17 @@ impl ServedFile {
             self.device = device_of_folder(Path::new(&self.path));
         }
         is_so
+    }
+
+    /// Takes in the text that was read.
+    pub(super) fn take_text(&mut self, loaded: &LoadedFile) {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(loaded.source.bytes());
+        let hash = hasher.finish();
+        self.has_changed = self.text_hash.is_some_and(|known| known != hash);
+        if self.text_hash.is_none() || loaded.is_good() {
+            self.text_hash = Some(hash);
+        }
     }
 
     /// What is wrong with a file that cannot be looked at, or whose folder is gone: its jobs go on.
