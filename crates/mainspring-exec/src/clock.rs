@@ -69,6 +69,11 @@ pub fn boot_time_of(at: Timestamp) -> Option<Duration> {
     Some(Duration::try_from(at.duration_since(FOLLOWED.get()?)).unwrap_or(Duration::ZERO))
 }
 
+/// When the machine was started by the followed clock, if this thread follows one.
+pub fn machine_start() -> Option<Timestamp> {
+    FOLLOWED.get()
+}
+
 /// By how much the system's clock is ahead of the followed one, if this thread follows one.
 #[expect(clippy::disallowed_methods, reason = "this is the clock of the program")]
 pub fn ahead() -> Option<SignedDuration> {

@@ -81,12 +81,14 @@ mod wall_ticks;
 mod worker_events;
 mod workers;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::input::Input;
+use crate::name::JobName;
 use crate::operation::Batch;
 use crate::output::{Output, Start};
 use crate::work::Action;
@@ -157,7 +159,9 @@ pub struct Planner {
     pruning: Pruning,
     numbers: Numbers,
     ledger: Ledger,
-    skips_boot: bool,
+    machine_start: Timestamp,
+    /// The jobs that have run since.
+    booted: BTreeSet<JobName>,
 }
 
 impl Planner {
@@ -178,7 +182,8 @@ impl Planner {
             pruning: Pruning::new(limits.once_retention),
             numbers: Numbers::new(epoch),
             ledger: Ledger::default(),
-            skips_boot: false,
+            machine_start: Timestamp::MAX,
+            booted: BTreeSet::new(),
             limits,
         }
     }
@@ -213,22 +218,23 @@ impl Planner {
         self
     }
 
-    /// Leaves out the runs of jobs that are due at the start of the machine (`@reboot`): they had them since
-    /// it was started. Those that are due at each start of the server have theirs. Said before
-    /// [`Input::Begin`].
+    /// Says when the machine was started: of the jobs that are due at that (`@reboot`) none has a run that
+    /// has run or was defined since. [`Timestamp::MIN`]: none has one. Unless it is said each has one. Those
+    /// that are due at each start of the server have theirs. Said before the first fact.
     ///
     /// # Example
     /// ```
+    /// use mainspring_job::jiff::Timestamp;
     /// use mainspring_job::{Limits, Planner};
     ///
     /// let (kept, now) = ("8f2c", "8f2c");
     /// let mut planner = Planner::new(1, Limits::default());
     /// if kept == now {
-    ///     planner.skip_boot();
+    ///     planner.set_machine_start(Timestamp::MIN);
     /// }
     /// ```
-    pub fn skip_boot(&mut self) {
-        self.skips_boot = true;
+    pub fn set_machine_start(&mut self, at: Timestamp) {
+        self.machine_start = at;
     }
 
     /// Takes in one fact at a time `now`, by the store's clock, and appends what is to be done now.

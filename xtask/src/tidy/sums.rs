@@ -46,8 +46,8 @@ const ROWS: [Row; 12] = [
     // Workers and their leases, jobs of each server, rates, batches, progress, reasons why a run waits, jobs
     // that come back within a day, places of what is wrong in a policy, bounds of what waits for a group and
     // for notifications, names that make room for others, silences that count from a definition, dead letters
-    // that count once, long names of notifications.
-    Row { crates: &["mainspring-job"], lines: 11_636, house: 7_700, later: 2_915 },
+    // that count once, long names of notifications, definition, starts of machines in pools.
+    Row { crates: &["mainspring-job"], lines: 11_643, house: 7_700, later: 2_922 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers.
     Row {
@@ -72,7 +72,7 @@ const ROWS: [Row; 12] = [
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
     // from which each server answers, other systems, why a store is busy, long starts of a planner, times of
     // starts, messages in the form of the log, planner, files of pools whose text is as it was.
-    Row { crates: &["mainspring-server"], lines: 12_174, house: 7_500, later: 2_904 },
+    Row { crates: &["mainspring-server"], lines: 12_178, house: 7_500, later: 2_908 },
     // Progress of runs, what comes after the end of a loop, a vacuum, slots for sessions.
     Row { crates: &["mainspring-cluster"], lines: 2_017, house: 1_800, later: 244 },
     // Limits that have an owner, long bodies, tags and meanings for generated clients, two kinds of metrics,

@@ -185,7 +185,7 @@ impl<'s> World<'s> {
     fn boot(&mut self) {
         self.lease = self.store.acquire(&Owner::new(SOURCE)).expect("the owner before is dead");
         self.planner = Planner::new(self.lease.epoch, Limits::default());
-        self.planner.skip_boot();
+        self.planner.set_machine_start(Timestamp::MIN);
         let (jobs, paused) = self.store.jobs().expect("memory can be read");
         let mut runs = self.store.open_runs(None, MAX_PAGE).expect("memory can be read");
         self.tell(Input::Restore { jobs, former: Vec::new(), runs: runs.clone(), paused: paused.clone() });

@@ -55,11 +55,15 @@ impl Planner {
         }
     }
 
-    /// Runs by hand and at a start get no name that one of these runs has.
+    /// Runs by hand and at a start get no name that one of these runs has; and a job that has run since the
+    /// machine was started is not due at that.
     pub(super) fn know_names(&mut self, now: Timestamp, jobs: &[JobRecord], runs: &[Run]) {
-        let last = jobs.iter().filter_map(|record| record.last.as_ref()).map(|last| last.nominal);
-        for nominal in last.chain(runs.iter().map(|run| run.key.nominal)) {
+        let last = jobs.iter().filter_map(|record| Some((&record.mark.job, record.last.as_ref()?.nominal)));
+        for (job, nominal) in last.chain(runs.iter().map(|run| (&run.key.job, run.key.nominal))) {
             self.numbers.know(now, nominal);
+            if (self.machine_start..=now).contains(&nominal) {
+                self.booted.insert(job.clone());
+            }
         }
     }
 
@@ -176,7 +180,9 @@ impl Planner {
 
     fn start_at_boot(&mut self, now: Timestamp, name: &JobName) {
         let Some(job) = self.jobs.definition(name).map(Arc::clone) else { return };
-        let is_due = job.timetable.is_at_server_start() || job.timetable.is_at_boot() && !self.skips_boot;
+        let is_older = self.jobs.mark(name).is_some_and(|mark| mark.since < self.machine_start);
+        let is_boot_due = job.timetable.is_at_boot() && is_older && !self.booted.contains(name);
+        let is_due = job.timetable.is_at_server_start() || is_boot_due;
         if is_due && !self.jobs.is_done(name) {
             let places = self.places(&job.work);
             let first = self.new_key(now, name, None);

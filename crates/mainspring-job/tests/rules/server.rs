@@ -123,9 +123,34 @@ fn a_start_of_the_machine_is_due_until_it_is_skipped_and_one_of_the_server_alway
     assert_eq!(started(&shell), both);
     shell.end(0, Outcome::Succeeded);
     shell.end(0, Outcome::Succeeded);
-    shell.skips_boot = true;
+    shell.booted = Timestamp::MIN;
     shell.boot();
     assert_eq!(started(&shell)[2..], both[1..]);
+}
+
+#[test]
+fn a_start_of_the_machine_is_due_if_the_job_has_neither_run_nor_been_defined_since() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "@reboot", "")]);
+    assert_eq!(shell.started_names(), "j");
+    let takes_over = |shell: &mut Shell, time: &str, booted: &str| {
+        let before = shell.started.len();
+        (shell.now, shell.booted) = (at(time), at(booted));
+        shell.boot();
+        (before..shell.started.len()).for_each(|index| shell.end(index, Outcome::Succeeded));
+        shell.started.len() - before
+    };
+    // It still runs, at a worker that outlives the planner.
+    shell.others = vec![shell.worker()];
+    assert_eq!(takes_over(&mut shell, "2026-01-01T01:00:00Z", "2026-01-01T00:20:00Z"), 0, "it runs since");
+    shell.end(0, failed());
+    assert_eq!(takes_over(&mut shell, "2026-01-01T02:00:00Z", "2026-01-01T00:20:00Z"), 0, "it has run since");
+    let later = at("2026-01-02T00:00:00Z");
+    shell.command(Command::Trigger(RunRequest::new(name("j")).at(later)));
+    assert_eq!(takes_over(&mut shell, "2026-01-01T03:00:00Z", "2026-01-01T02:30:00Z"), 1, "another start");
+    assert_eq!(takes_over(&mut shell, "2026-01-01T04:00:00Z", "2026-01-01T02:30:00Z"), 0, "it has run since");
+    shell.jobs.push(job("new", "@reboot", ""));
+    assert_eq!(takes_over(&mut shell, "2026-01-01T05:00:00Z", "2026-01-01T04:30:00Z"), 1, "a new one waits");
+    assert_eq!(takes_over(&mut shell, "2026-01-01T06:00:00Z", "2026-01-01T05:30:00Z"), 2, "until the next");
 }
 
 #[test]

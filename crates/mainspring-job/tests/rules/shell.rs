@@ -41,8 +41,8 @@ pub(super) struct Shell {
     pub(super) machine_start: String,
     /// How long ago the server before was last heard of, when the next one comes.
     pub(super) silent: Option<std::time::Duration>,
-    /// Whether the jobs of a start of the machine had their runs.
-    pub(super) skips_boot: bool,
+    /// When the machine was started, for jobs of that.
+    pub(super) booted: Timestamp,
     pub(super) groups: Vec<Group>,
     pub(super) limits: Limits,
     /// How many runs may run at once at the one worker.
@@ -79,7 +79,7 @@ impl Shell {
             knows_former: true,
             machine_start: "first".to_owned(),
             silent: None,
-            skips_boot: false,
+            booted: Timestamp::MAX,
             jobs,
             groups,
             limits,
@@ -107,7 +107,7 @@ impl Shell {
     }
 
     /// The worker of the server that has the lease.
-    fn worker(&self) -> Worker {
+    pub(super) fn worker(&self) -> Worker {
         let worker = Worker::new(WorkerId(self.lease.epoch), "test", self.capacity);
         let kinds = ["process", "handler"].map(|kind| Action::new(kind, "").unwrap());
         let executed = kinds.iter().filter(|action| (self.executes)(action));
@@ -119,9 +119,7 @@ impl Shell {
         let owner = Owner::new("test").with_machine_start(&self.machine_start);
         self.lease = self.store.acquire(&owner).unwrap();
         self.planner = Planner::new(self.lease.epoch, self.limits).requiring(needs).following(self.silent);
-        if self.skips_boot {
-            self.planner.skip_boot();
-        }
+        self.planner.set_machine_start(self.booted);
         let (jobs, paused) = self.store.jobs().unwrap();
         let runs = self.store.open_runs(None, 1_000).unwrap();
         let former = if self.knows_former { self.former.clone() } else { Vec::new() };

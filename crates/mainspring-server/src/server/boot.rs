@@ -236,6 +236,10 @@ impl Server {
         for source in retired {
             self.apply(Definitions::new(source, Vec::new()).with_prune(Prune::Remove));
         }
+        // The first server of a database has all of them run, as that of a folder does.
+        if let (false, Some(at)) = (is_first, clock::machine_start()) {
+            self.owner.set_machine_start(at);
+        }
         self.look_at_machine_start();
         self.owner.tell(Input::Begin { takeover: self.owner.lease().takeover });
         self.say_hello(names.len(), now);

@@ -119,9 +119,9 @@ impl Owner {
         self.tell(Input::Command { ticket, command });
     }
 
-    /// The jobs with `@reboot` had their runs since the machine was started.
-    pub(super) fn skip_boot(&mut self) {
-        self.planner.skip_boot();
+    /// When the machine was started, for jobs with `@reboot`.
+    pub(super) fn set_machine_start(&mut self, at: Timestamp) {
+        self.planner.set_machine_start(at);
     }
 
     /// Whether all that was decided is on disk.

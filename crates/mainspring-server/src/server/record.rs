@@ -16,6 +16,7 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use mainspring_job::{Output, StoreError};
 
 use super::Server;
@@ -90,7 +91,7 @@ impl Server {
         let of_cron = self.files.reader.cron.as_ref().map(CronPlaces::reboot);
         let start = MachineStart::new(&self.data, boot_id(), of_cron);
         match start.is_served() {
-            true => self.owner.skip_boot(),
+            true => self.owner.set_machine_start(Timestamp::MIN),
             false => self.machine_start = Some(start),
         }
     }

@@ -66,7 +66,7 @@ impl World<'_> {
         limits.once_retention.days = 36_525;
         self.planner = Planner::new(self.lease.epoch, limits);
         if self.served_start == Some(self.machine_starts) {
-            self.planner.skip_boot();
+            self.planner.set_machine_start(Timestamp::MIN);
         }
         let (jobs, paused) = self.disk.jobs().unwrap();
         let mut runs = Vec::new();
