@@ -30,7 +30,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Socket};
 
 use super::call_runtime::CallRuntime;
 use super::fault::{CallProgress, LOST, ends_session, lost, mapped};
-use super::location::{Location, OF_OWNER};
+use super::location::{Location, OF_OWNER, OF_READER};
 use super::tls;
 use super::value::Value;
 
@@ -42,6 +42,18 @@ pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(600);
 
 const _: () = assert!(CALL_TIMEOUT.as_secs() < SCRIPT_TIMEOUT.as_secs());
+
+/// What a session may do: nothing where it is on a replica, and only look where it takes no writes.
+const LOOK: &str = "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'replica'
+    WHEN pg_catalog.current_setting('transaction_read_only') = 'on' THEN 'read only' ELSE '' END";
+
+/// What people are told of a replica, which may lack what was acknowledged.
+const REPLICA: &str =
+    "the database is a replica (pg_is_in_recovery is true): promote it, or name its primary in the address";
+
+/// The same of a database that only shows what it has.
+const READ_ONLY: &str = "the database takes no writes (transaction_read_only is on): see what sets \
+    default_transaction_read_only for it or for its role";
 
 /// Ends a wait for a notification from another thread, or begins it again. A clone is a reference count for
 /// each.
@@ -72,6 +84,35 @@ impl WaitNotifier {
             again.as_mut().poll(context).map(|()| false)
         })
         .await
+    }
+}
+
+/// Why there is no session.
+enum NoSession {
+    /// Nothing answered in time.
+    Silence,
+    Error(tokio_postgres::Error),
+    /// There was one that is not to be used.
+    Unfit(&'static str),
+}
+
+impl NoSession {
+    /// As the network or the database says it.
+    fn words(&self) -> String {
+        match self {
+            NoSession::Silence => LOST.to_owned(),
+            NoSession::Error(error) => {
+                let cause = || std::error::Error::source(error).map(ToString::to_string);
+                tls::words(error).or_else(cause).unwrap_or_else(|| error.to_string())
+            }
+            NoSession::Unfit(why) => (*why).to_owned(),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for NoSession {
+    fn from(error: tokio_postgres::Error) -> NoSession {
+        NoSession::Error(error)
     }
 }
 
@@ -118,12 +159,12 @@ impl Connection {
         })
     }
 
-    /// A connection of an owner that is there, so that people see what is wrong with the address.
+    /// A connection that is there, so that people see what is wrong with the address.
     ///
     /// # Errors
     /// See [`open`](Self::open).
-    pub(super) fn opened(location: &Location) -> Result<Connection, StoreError> {
-        let mut connection = Connection::new(location, OF_OWNER)?;
+    pub(super) fn opened(location: &Location, session: &'static str) -> Result<Connection, StoreError> {
+        let mut connection = Connection::new(location, session)?;
         connection.open()?;
         Ok(connection)
     }
@@ -192,18 +233,15 @@ impl Connection {
     /// # Errors
     /// What the database says, in words; `Busy` where that may pass.
     fn open(&mut self) -> Result<(), StoreError> {
-        let error = match self.connect() {
-            Ok(()) => return Ok(()),
-            Err(Some(error)) => error,
-            Err(None) => return Err(StoreError::Io(format!("{} does not answer", self.location).into())),
-        };
-        match mapped("connect", &error, CallProgress::Unsent) {
+        let Err(lack) = self.connect() else { return Ok(()) };
+        if let NoSession::Error(error) = &lack {
             // Somebody looks on: what the network says is worth more than that it may pass.
-            StoreError::Busy(_) => {
-                Err(StoreError::Io(format!("{}: {}", self.location, words(&error)).into()))
+            match mapped("connect", error, CallProgress::Unsent) {
+                StoreError::Busy(_) => {}
+                other => return Err(other),
             }
-            other => Err(other),
         }
+        Err(StoreError::Io(format!("{}: {}", self.location, lack.words()).into()))
     }
 
     /// Does one statement.
@@ -215,9 +253,8 @@ impl Connection {
         self.was_stale = false;
         if is_new {
             // Whatever a new session is refused for: while the owner has its lease, that may pass.
-            if let Err(error) = self.connect() {
-                let why = error.map_or_else(|| LOST.to_owned(), |error| words(&error));
-                return Err(StoreError::Busy(format!("{}: {why}", self.location)));
+            if let Err(lack) = self.connect() {
+                return Err(StoreError::Busy(format!("{}: {}", self.location, lack.words())));
             }
         }
         let Some(client) = &self.client else { return Err(lost(CallProgress::Unsent)) };
@@ -257,10 +294,10 @@ impl Connection {
         Err(failed)
     }
 
-    /// Makes a session. `Err(None)` if nothing answered in time.
-    fn connect(&mut self) -> Result<(), Option<tokio_postgres::Error>> {
+    /// Makes a session.
+    fn connect(&mut self) -> Result<(), NoSession> {
         match self.try_connect() {
-            Err(Some(error)) if !self.is_pooled && is_refused(&error) => {
+            Err(NoSession::Error(error)) if !self.is_pooled && is_refused(&error) => {
                 self.is_pooled = true;
                 self.try_connect()
             }
@@ -271,36 +308,43 @@ impl Connection {
     /// Tries each host, and returns what is wrong with the last of them. Each has its share of the time: a
     /// host that says nothing at all, as its machine has lost its power, does not keep the session from the
     /// next.
-    fn try_connect(&mut self) -> Result<(), Option<tokio_postgres::Error>> {
+    fn try_connect(&mut self) -> Result<(), NoSession> {
         let configs = self.location.configs((!self.is_pooled).then_some(self.session));
         assert!(!configs.is_empty(), "`Location::parse` refuses what names no host");
         let share = CALL_TIMEOUT / u32::try_from(configs.len()).unwrap_or(u32::MAX).max(1);
-        let mut failed = None;
+        let mut failed = NoSession::Silence;
         for config in &configs {
             match self.try_host(config, share) {
-                Err(Some(error)) if is_refused(&error) => return Err(Some(error)),
-                Err(error) => failed = error,
+                Err(NoSession::Error(error)) if is_refused(&error) => return Err(error.into()),
+                Err(lack) => failed = lack,
                 Ok(()) => return Ok(()),
             }
         }
         Err(failed)
     }
 
-    fn try_host(&mut self, config: &Config, longest: Duration) -> Result<(), Option<tokio_postgres::Error>> {
+    fn try_host(&mut self, config: &Config, longest: Duration) -> Result<(), NoSession> {
         self.client = None;
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
         self.listener.has_news.store(true, Ordering::Relaxed);
         let listener = self.listener.clone();
         let tls = self.location.tls();
         let made = self.runtime.wait(longest, async {
-            match tls {
-                Some(tls) => begin(config, tls, listener).await,
-                None => begin(config, NoTls, listener).await,
-            }
+            let client = match tls {
+                Some(tls) => begin(config, tls, listener).await?,
+                None => begin(config, NoTls, listener).await?,
+            };
+            let rows = client.query_typed(LOOK, &[]).await?;
+            Ok::<_, tokio_postgres::Error>((client, rows))
         });
-        let client = made.ok_or(None)??;
+        let (client, rows) = made.ok_or(NoSession::Silence)??;
+        match rows.first().map_or("", |row| row.get(0)) {
+            "replica" => return Err(NoSession::Unfit(REPLICA)),
+            "read only" if self.session != OF_READER => return Err(NoSession::Unfit(READ_ONLY)),
+            _ => {}
+        }
         if let Some(listen) = listen {
-            self.runtime.wait(CALL_TIMEOUT, client.batch_execute(&listen)).ok_or(None)??;
+            self.runtime.wait(CALL_TIMEOUT, client.batch_execute(&listen)).ok_or(NoSession::Silence)??;
         }
         self.client = Some(client);
         Ok(())
@@ -357,10 +401,4 @@ where
         listener.is_over();
     });
     Ok(client)
-}
-
-/// Why there is no session, as the network or the database says it.
-fn words(error: &tokio_postgres::Error) -> String {
-    let cause = || std::error::Error::source(error).map(ToString::to_string);
-    tls::words(error).or_else(cause).unwrap_or_else(|| error.to_string())
 }

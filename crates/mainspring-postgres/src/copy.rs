@@ -16,7 +16,7 @@ use tokio_postgres::Row;
 use super::connection::Connection;
 use super::escape::{escape, read};
 use super::fault::without_row;
-use super::location::Location;
+use super::location::{Location, OF_OWNER};
 use super::row::CurrentRow;
 use super::schema;
 use super::value::Value;
@@ -37,7 +37,7 @@ impl PostgresCopy {
     /// # Errors
     /// When it does not answer, the role may not, or it is of a newer version.
     pub fn open(location: &Location) -> Result<PostgresCopy, StoreError> {
-        let mut connection = Connection::opened(location)?.patient();
+        let mut connection = Connection::opened(location, OF_OWNER)?.patient();
         schema::prepare(&mut connection)?;
         Ok(PostgresCopy { connection })
     }

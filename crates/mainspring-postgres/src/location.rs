@@ -134,7 +134,7 @@ impl Location {
             .application_name("mainspring")
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_user_timeout(USER_TIMEOUT)
-            .target_session_attrs(TargetSessionAttrs::ReadWrite)
+            .target_session_attrs(TargetSessionAttrs::Any)
             .ssl_mode(SslMode::Disable);
         if config.get_hosts().iter().any(|host| !matches!(host, Host::Tcp(_))) {
             // Who can read a socket of this machine can read the memory of the server. As libpq has it.

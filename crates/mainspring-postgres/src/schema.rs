@@ -20,7 +20,7 @@ use mainspring_job::StoreError;
 
 use super::connection::Connection;
 use super::fault::without_row;
-use super::location::Location;
+use super::location::{Location, OF_OWNER, OF_READER};
 
 /// The version that the steps lead to.
 pub const VERSION: u32 = 2;
@@ -78,7 +78,7 @@ fn functions() -> String {
 /// # Errors
 /// When it does not answer; `TooNew` if this program is older than the oldest that may go on.
 pub fn found(location: &Location) -> Result<u32, StoreError> {
-    version(&mut Connection::opened(location)?)
+    version(&mut Connection::opened(location, OF_READER)?)
 }
 
 /// Makes what is missing, and returns the version that was there.
@@ -86,7 +86,7 @@ pub fn found(location: &Location) -> Result<u32, StoreError> {
 /// # Errors
 /// When it does not answer, the role may not, or the database is of a newer version.
 pub fn migrate(location: &Location) -> Result<u32, StoreError> {
-    let mut connection = Connection::opened(location)?;
+    let mut connection = Connection::opened(location, OF_OWNER)?;
     let found = version(&mut connection)?;
     prepare(&mut connection)?;
     Ok(found)

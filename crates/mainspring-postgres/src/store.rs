@@ -32,7 +32,7 @@ use super::batch_groups::{GivenNumbers, groups};
 use super::connection::{CALL_TIMEOUT, Connection, WaitNotifier};
 use super::fault::{LOST, without_row};
 use super::inbox::Inbox;
-use super::location::{CONNECT_TIMEOUT, Location, USER_TIMEOUT};
+use super::location::{CONNECT_TIMEOUT, Location, OF_OWNER, USER_TIMEOUT};
 use super::operation_row;
 use super::reader::PostgresReader;
 use super::row::{CurrentRow, milliseconds};
@@ -112,7 +112,7 @@ impl PostgresStore {
         identity: Identity,
         lasts: Duration,
     ) -> Result<PostgresStore, StoreError> {
-        let mut connection = Connection::opened(location)?;
+        let mut connection = Connection::opened(location, OF_OWNER)?;
         schema::prepare(&mut connection)?;
         let sql = "SELECT current_setting('synchronous_commit'), gen_random_uuid()::text,
             'mainspring.operation'::regtype::oid, 'mainspring.operation[]'::regtype::oid";

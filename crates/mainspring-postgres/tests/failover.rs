@@ -1,7 +1,7 @@
 //! An owner survives the move of its database, and a half-open connection to it.
 
 use mainspring_job::{Answer, Batch, Owner, Reader, Store, StoreError};
-use mainspring_postgres::{Identity, Location, PostgresStore};
+use mainspring_postgres::{Identity, Location, PostgresReader, PostgresStore};
 
 use super::database::Database;
 use super::relay::{Relay, Way};
@@ -61,6 +61,27 @@ fn a_synchronous_standby_that_was_promoted_has_what_was_acknowledged_and_the_own
     standby.promote();
     assert_eq!(tried(&mut store, lease, &plan(2)), [Answer::New]);
     assert_eq!(store.counts().unwrap().runs, 2);
+}
+
+#[test]
+fn a_database_that_takes_no_writes_is_looked_at_and_a_replica_is_not() {
+    let Some(database) = Database::start() else { return };
+    let mut store = opened(&database);
+    let lease = acquired(&mut store);
+    assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
+    let follower = database.follower();
+    database.ask("ALTER DATABASE mainspring SET default_transaction_read_only = on");
+    for (server, why, runs) in [
+        (&database, "takes no writes (transaction_read_only is on)", Some(1)),
+        (&follower, "is a replica (pg_is_in_recovery is true)", None),
+    ] {
+        let location = Location::parse(&server.url()).unwrap();
+        let refused = PostgresStore::open(&location, Identity::default()).unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+        let counted = PostgresReader::new(&location).unwrap().counts();
+        assert_eq!(counted.as_ref().ok().map(|counts| counts.runs), runs, "{counted:?}");
+        assert!(counted.is_ok() || counted.unwrap_err().to_string().contains(why), "it says so");
+    }
 }
 
 #[test]

@@ -62,12 +62,12 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 4_192, house: 0, later: 4_201 },
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows, why one is
     // busy, a log that gives its room back, questions over a new session, a step of the schema, a limit of
-    // the size of files.
+    // the size of files, schema, databases that take no writes.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_574,
+        lines: 4_601,
         house: 3_600,
-        later: 645,
+        later: 672,
     },
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
     // from which each server answers, other systems, why a store is busy, long starts of a planner, times of
