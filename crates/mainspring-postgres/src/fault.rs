@@ -27,6 +27,12 @@ pub(super) enum CallProgress {
 /// Why the store is busy, in words, where the connection was lost.
 pub(super) const LOST: &str = "the database does not answer";
 
+/// The name of the script that makes tables, for which a role needs more than for the rest.
+pub(super) const MIGRATE: &str = "migrate";
+
+/// What a role lacks that may not do something.
+const NEEDS: &str = "the role of a server needs USAGE of the schema mainspring, and all rights on its tables, sequences and functions";
+
 /// An answer that lacks its row, as that of a proxy may.
 pub(super) fn without_row() -> StoreError {
     StoreError::Busy("the database answers without a row".to_owned())
@@ -43,6 +49,7 @@ pub(super) fn mapped(what: &str, error: &Error, progress: CallProgress) -> Store
         "57P01" | "57P02" | "57P04" | "57P05" => lost(progress),
         _ if code.starts_with("08") => lost(progress),
         "53100" | "53200" | "53400" | "54000" => StoreError::Full(refused.message().to_owned()),
+        "42501" if what != MIGRATE => StoreError::Io(format!("{}: {NEEDS}", refused.message()).into()),
         "42501" | "3D000" | "22P05" => StoreError::Io(refused.message().to_owned().into()),
         _ if code.starts_with("28") => StoreError::Io(refused.message().to_owned().into()),
         // The message of an error in the text of a statement names columns and functions, and no values.

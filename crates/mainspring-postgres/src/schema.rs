@@ -19,7 +19,7 @@
 use mainspring_job::StoreError;
 
 use super::connection::Connection;
-use super::fault::without_row;
+use super::fault::{MIGRATE, without_row};
 use super::location::{Location, OF_OWNER, OF_READER};
 
 /// The version that the steps lead to.
@@ -101,7 +101,7 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     if VERSION <= found {
         return Ok(());
     }
-    match connection.script("migrate", &preview(found)) {
+    match connection.script(MIGRATE, &preview(found)) {
         Ok(()) => Ok(()),
         Err(StoreError::Io(error)) => Err(StoreError::Io(format!("{error}: {MAY_NOT}").into())),
         // Another server may have been faster.

@@ -85,6 +85,18 @@ fn a_database_that_takes_no_writes_is_looked_at_and_a_replica_is_not() {
 }
 
 #[test]
+fn a_role_that_may_only_look_is_told_what_a_server_needs() {
+    let Some(database) = Database::start() else { return };
+    drop(opened(&database));
+    database.ask("CREATE ROLE looker LOGIN; GRANT USAGE ON SCHEMA mainspring TO looker");
+    database.ask("GRANT SELECT ON ALL TABLES IN SCHEMA mainspring TO looker");
+    let url = database.url().replace("user=mainspring", "user=looker");
+    let mut store = PostgresStore::open(&Location::parse(&url).unwrap(), Identity::default()).unwrap();
+    let refused = store.acquire(&Owner::new("looker")).unwrap_err().to_string();
+    assert!(refused.contains("permission denied for table planner: the role of a server needs"), "{refused}");
+}
+
+#[test]
 fn a_role_without_the_right_to_it_is_told_how_much_it_does_not_see() {
     let Some(database) = Database::start() else { return };
     database.ask("CREATE ROLE plain LOGIN");

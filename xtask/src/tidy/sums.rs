@@ -65,9 +65,9 @@ const ROWS: [Row; 12] = [
     // the size of files, schema, databases that take no writes.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_601,
+        lines: 4_604,
         house: 3_600,
-        later: 672,
+        later: 675,
     },
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
     // from which each server answers, other systems, why a store is busy, long starts of a planner, times of
