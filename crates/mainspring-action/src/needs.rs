@@ -12,7 +12,7 @@
 
 use std::sync::LazyLock;
 
-use mainspring_job::{Action, Needs, WorkerLabel};
+use mainspring_job::{Action, Needs, WorkerLabel, WorkerSelector};
 
 use crate::body::{Body, HANDLER};
 
@@ -43,6 +43,19 @@ pub fn handler(name: &str) -> Option<WorkerLabel> {
     WorkerLabel::new(&format!("handler={name}")).ok()
 }
 
+/// A label that a person gives to a worker.
+///
+/// # Errors
+/// Why that is none.
+pub fn given(text: &str) -> Result<WorkerLabel, String> {
+    let label = WorkerLabel::new(text).map_err(|error| error.to_string())?;
+    // Alone in `on` it names a label, unless it says something else there.
+    match text.parse::<WorkerSelector>().is_ok_and(|selector| !selector.labels().is_empty()) {
+        true => Ok(label),
+        false => Err(format!("`{text}` says in `on` which servers are meant, and is no label of one")),
+    }
+}
+
 /// Whether a label says what a program knows of itself, so that no person gives it.
 pub fn is_reserved(label: &WorkerLabel) -> bool {
     let text = label.as_str();
@@ -66,6 +79,17 @@ mod tests {
 
     fn shown(action: &Action) -> String {
         needs(action).to_string()
+    }
+
+    #[test]
+    fn a_word_that_says_something_else_in_on_is_no_label() {
+        for (text, part) in
+            [("all", "`all` says in `on`"), ("any", "`any` says in `on`"), ("a,b", "`,` may not")]
+        {
+            let error = given(text).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        assert_eq!(given("all=gpu").unwrap().as_str(), "all=gpu");
     }
 
     #[test]

@@ -61,7 +61,8 @@ fn mistakes_on_the_command_line_end_with_2() {
 
 #[test]
 fn an_option_that_would_be_ignored_is_refused() {
-    let given: [&[&str]; 4] = [
+    let given: [&[&str]; 5] = [
+        &["serve", "--store", "postgres://u@h/d", "--label", "all"],
         &["crontab", "-n", "-r", "--root", "/nonexistent/cron"],
         &["at", "+10m", "--body", "x", "--", "true"],
         &["at", "+10m", "--body", "x"],

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use mainspring_job::WorkerLabel;
+use mainspring_action::needs::given;
 use mainspring_postgres::Location;
 
 use crate::builder::Builder;
@@ -45,9 +45,7 @@ impl Builder {
     /// controls. Jobs run where all labels are that they name ([`Options::on`](crate::Options::on)). `host=`
     /// and `name=` are there unless they are said here. Each call adds one. For [`Jobs::connect`].
     pub fn label(self, label: &str) -> Builder {
-        self.shared("label", |shared| {
-            WorkerLabel::new(label).map(|label| shared.labels.push(label)).map_err(|why| why.to_string())
-        })
+        self.shared("label", |shared| given(label).map(|label| shared.labels.push(label)))
     }
 
     /// Has this program run handlers and submit, and never plan: another one or a server must. For

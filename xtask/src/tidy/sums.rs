@@ -49,12 +49,13 @@ const ROWS: [Row; 12] = [
     // that count once, long names of notifications, definition, starts of machines in pools.
     Row { crates: &["mainspring-job"], lines: 11_643, house: 7_700, later: 2_922 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
-    // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers.
+    // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers,
+    // labels that are words, values in URLs.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_169,
+        lines: 12_170,
         house: 6_800,
-        later: 4_135,
+        later: 4_136,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows. Literals of Python,
     // templates and drop-ins of systemd, defaults of keys that are left out, what fugit and APScheduler take,
@@ -79,7 +80,7 @@ const ROWS: [Row; 12] = [
     // names of the entries of crontabs in a preview, pages behind what is gone, bodies that are no lists.
     Row { crates: &["mainspring-web"], lines: 7_614, house: 4_900, later: 1_137 },
     // Transactions of the program, typed handlers, progress, layers of tower, a member that does not plan.
-    Row { crates: &["mainspring-embed"], lines: 4_339, house: 2_600, later: 1_326 },
+    Row { crates: &["mainspring-embed"], lines: 4_337, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back and those by a clock that was ahead, outages that are clipped and joined,
     // commands that keep no server out.
