@@ -3,13 +3,17 @@
 //! What answers on the socket is the server of the user that the folder belongs to, or nothing is sent: see
 //! [`socket`](mainspring_host::socket).
 //!
-//! Cost: one connection per command; over HTTP one per request.
+//! A server on this machine may take its time for an answer. Where it says nothing for long it is asked over
+//! another connection for what it answers at once: one that is stopped or hangs says nothing there either.
+//!
+//! Cost: one connection per command, and one for each look whether the server still answers; over HTTP one
+//! per request.
 //!
 //! Does not retry.
 //!
 //! Source: unix(7).
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -61,6 +65,15 @@ enum Channel {
 /// for a run waits before that byte.
 const LINE_WAIT: Duration = Duration::from_secs(60);
 
+/// How long a server on this machine may say nothing before it is looked whether it answers at all. For that
+/// it has twice as long: it may be starting.
+const QUIET: Duration = Duration::from_secs(5);
+
+const _: () = assert!(3 * QUIET.as_secs() < LINE_WAIT.as_secs());
+
+/// What a server answers at once, whatever its store does: that it is no request.
+const NO_REQUEST: &[u8] = b"{}\n";
+
 /// How much is read from the server at once: a page of a list is a quarter of a megabyte.
 const READ_BYTES: usize = 64 << 10;
 
@@ -70,6 +83,8 @@ struct Socket {
     path: PathBuf,
     /// How long the server has for an answer, from when it is waited for.
     wait: Option<Duration>,
+    /// How long it may say nothing, where there is no such end.
+    quiet: Duration,
 }
 
 impl Client {
@@ -99,7 +114,7 @@ impl Client {
                 match connect(&path) {
                     Ok(stream) => {
                         let reader = BufReader::with_capacity(READ_BYTES, stream);
-                        Channel::Socket(Socket { reader, path, wait })
+                        Channel::Socket(Socket { reader, path, wait, quiet: QUIET })
                     }
                     Err(source) => return Err(Error::Unreachable { path, source }),
                 }
@@ -181,7 +196,8 @@ impl Client {
             if is_left(output) {
                 return Ok(false);
             }
-            wait_for_any(&[socket.reader.get_ref().as_fd()], &[], &[output], None)
+            wait_for_any(&[socket.reader.get_ref().as_fd()], &[], &[output], Some(socket.quiet))
+                .and_then(|ready| if ready.is_empty() { socket.probe() } else { Ok(()) })
                 .map_err(|error| self.broken(error))?;
         }
         Ok(true)
@@ -211,7 +227,22 @@ impl Socket {
     fn send(&mut self, text: &str) -> Result<(), Error> {
         debug_assert!(!text.contains('\n'), "a request is one line");
         let line = format!("{text}\n");
-        self.reader.get_mut().write_all(line.as_bytes()).map_err(|error| self.broken(error))
+        let stream = self.reader.get_mut();
+        let sent =
+            stream.set_write_timeout(Some(3 * self.quiet)).and_then(|()| stream.write_all(line.as_bytes()));
+        sent.map_err(|error| self.broken(error))
+    }
+
+    /// Looks whether the server answers at all.
+    fn probe(&self) -> io::Result<()> {
+        let mut stream = connect(&self.path)?;
+        stream.set_write_timeout(Some(2 * self.quiet))?;
+        stream.set_read_timeout(Some(2 * self.quiet))?;
+        let answer = stream.write_all(NO_REQUEST).and_then(|()| stream.take(1).read_to_end(&mut Vec::new()));
+        // One that closes, as it takes no more connections, answers too.
+        answer
+            .map(drop)
+            .or_else(|error| if error.kind() == io::ErrorKind::WouldBlock { Err(error) } else { Ok(()) })
     }
 
     /// Reads a line as far as an answer may be long. The time that it has is one for the whole: a server that
@@ -224,10 +255,14 @@ impl Socket {
             if left.is_some_and(|left| left.is_zero()) {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            self.reader.get_ref().set_read_timeout(left)?;
+            self.reader.get_ref().set_read_timeout(left.or(Some(self.quiet)))?;
             let part = match self.reader.fill_buf() {
                 // A signal, such as the end of a job in the process of a server.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && wait.is_none() => {
+                    self.probe()?;
+                    continue;
+                }
                 part => part?,
             };
             let end = part.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
@@ -249,8 +284,10 @@ impl Socket {
         if source.kind() != io::ErrorKind::WouldBlock {
             return Error::Unreachable { path, source };
         }
-        let wait = Span(self.wait.unwrap_or(LINE_WAIT));
-        let text = format!("it takes requests, and has not answered within {wait}");
+        let wait = Span(self.wait.unwrap_or(3 * self.quiet));
+        let text = format!(
+            "it has said nothing for {wait}; kill -CONT wakes it if it was stopped, and it may still do what it was asked"
+        );
         Error::Unreachable { path, source: io::Error::new(io::ErrorKind::TimedOut, text) }
     }
 }
@@ -259,6 +296,8 @@ impl Socket {
 mod tests {
     use super::*;
     use crate::scratch;
+    use mainspring_server::exit::Exit;
+    use mainspring_server::message::with_causes;
     use std::net::TcpListener;
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
@@ -299,6 +338,44 @@ mod tests {
             let mut client = Client::connect_within(&Address::There(Site { url, token_file }), wait).unwrap();
             let error = client.ask(Request::Status).unwrap_err();
             assert!(matches!(&error, Error::Away { why, .. } if why.contains("timeout")), "{error}");
+        });
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+
+    #[test]
+    fn a_server_that_answers_nothing_is_given_up_and_one_that_takes_its_time_is_not() {
+        let folder = scratch::path("quiet");
+        std::fs::create_dir_all(&folder).unwrap();
+        let data = DataDirectory::find(Some(&folder));
+        let ask = |quiet| {
+            let mut client = Client::connect(&Address::Here(data.clone())).unwrap();
+            let Channel::Socket(socket) = &mut client.channel else { panic!("it is here") };
+            socket.quiet = quiet;
+            client.ask(Request::Status)
+        };
+        let stopped = UnixListener::bind(data.socket()).unwrap();
+        let error = ask(Duration::from_millis(20)).unwrap_err();
+        assert_eq!(error.exit(), Exit::Unreachable);
+        let text = with_causes(&error);
+        assert!(text.contains("does not answer: it has said nothing for "), "{text}");
+        drop(stopped);
+        std::fs::remove_file(data.socket()).unwrap();
+        let slow = UnixListener::bind(data.socket()).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut stream, _) = slow.accept().unwrap();
+                // It is asked whether it answers at all, and only then gives the first answer.
+                let (mut probe, _) = slow.accept().unwrap();
+                probe.write_all(b"{").unwrap();
+                let response = ErrorWire::response(ErrorKind::Temporary, "at last");
+                writeln!(
+                    stream,
+                    "{}",
+                    serde_json::to_string(&IdentifiedResponse { id: 1, response }).unwrap()
+                )
+                .unwrap();
+            });
+            assert_eq!(ask(Duration::from_secs(1)).unwrap_err().to_string(), "at last");
         });
         let _ = std::fs::remove_dir_all(&folder);
     }

@@ -83,6 +83,9 @@ impl fmt::Display for Error {
             Error::Unreachable { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
                 write!(f, "the server at {} is not ours to ask", path.display())
             }
+            Error::Unreachable { path, source } if source.kind() == io::ErrorKind::TimedOut => {
+                write!(f, "the server at {} does not answer", path.display())
+            }
             Error::Unreachable { path, .. } => {
                 write!(f, "no server answers at {} (mainspring serve starts one)", path.display())
             }

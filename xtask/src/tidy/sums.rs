@@ -73,7 +73,7 @@ const ROWS: [Row; 12] = [
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
     // from which each server answers, other systems, why a store is busy, long starts of a planner, times of
     // starts, messages in the form of the log, planner, files of pools whose text is as it was.
-    Row { crates: &["mainspring-server"], lines: 12_178, house: 7_500, later: 2_908 },
+    Row { crates: &["mainspring-server"], lines: 12_181, house: 7_500, later: 2_911 },
     // Progress of runs, what comes after the end of a loop, a vacuum, slots for sessions.
     Row { crates: &["mainspring-cluster"], lines: 2_017, house: 1_800, later: 244 },
     // Limits that have an owner, long bodies, tags and meanings for generated clients, two kinds of metrics,
@@ -83,8 +83,8 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-embed"], lines: 4_337, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back and those by a clock that was ahead, outages that are clipped and joined,
-    // commands that keep no server out.
-    Row { crates: &["mainspring-cli"], lines: 6_707, house: 5_600, later: 309 },
+    // commands that keep no server out, out, servers that say nothing, authorities of a file.
+    Row { crates: &["mainspring-cli"], lines: 6_729, house: 5_600, later: 331 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
     Row { crates: &["mainspring-lab", "xtask"], lines: 9_982, house: 7_000, later: 1_227 },
 ];
