@@ -19,13 +19,14 @@
 //!
 //! Cost: one pass when the file is read, one when the run starts.
 //!
-//! Does not escape: none of the values but secrets can hold a quote or a line end.
+//! Escapes in a URL alone: none of the values but secrets can hold a quote or a line end.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 use super::secret::Secret;
+use super::url::percent;
 
 /// The names that may stand between braces.
 pub const VARIABLES: &[&str] = &["job", "run", "nominal", "attempt", "key"];
@@ -131,11 +132,32 @@ impl Template {
 
     /// The text with its values.
     pub fn fill(&self, values: &Values) -> String {
+        self.fill_with(values, str::to_owned)
+    }
+
+    /// The URL with its values, each as it stands in a part of one. A secret stands as it is: it may be
+    /// several parts.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use mainspring_action::template::{Template, Values};
+    ///
+    /// let values = Values { key: "a b/50%?".into(), ..Values::default() };
+    /// let url = Template::parse("https://example.com/{key}?of={key}", &[])?.fill_url(&values);
+    /// assert_eq!(url, "https://example.com/a%20b%2F50%25%3F?of=a%20b%2F50%25%3F");
+    /// # Ok::<(), mainspring_action::template::TemplateError>(())
+    /// ```
+    pub fn fill_url(&self, values: &Values) -> String {
+        self.fill_with(values, percent)
+    }
+
+    fn fill_with(&self, values: &Values, written: fn(&str) -> String) -> String {
         let mut text = String::new();
         for part in &self.parts {
             match part {
                 Part::Text(part) => text.push_str(part),
-                Part::Variable(name) => text.push_str(values.value(name)),
+                Part::Variable(name) => text.push_str(&written(values.value(name))),
                 Part::Secret(name) => {
                     debug_assert!(values.secrets.contains_key(name), "a secret is read before it is sent");
                     text.push_str(values.secrets.get(name).map_or("", Secret::reveal));

@@ -179,7 +179,7 @@ fn content_type(body: &str) -> &'static str {
 
 fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<String>, String> {
     let body = spec.body.fill(values);
-    let uri: Uri = spec.url.fill(values).parse().map_err(|error| format!("the URL is none: {error}"))?;
+    let uri: Uri = spec.url.fill_url(values).parse().map_err(|error| format!("the URL is none: {error}"))?;
     let mut request = Request::builder().method(spec.method.clone()).uri(uri);
     let filled: Vec<(&str, String)> =
         spec.headers.iter().map(|(name, value)| (name.as_str(), value.fill(values))).collect();

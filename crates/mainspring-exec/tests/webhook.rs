@@ -104,14 +104,17 @@ fn a_request_carries_what_its_spec_says() {
         body: template(r#"{"job": "{job}", "due": "{nominal}", "run": {run}}"#),
         secrets: vec![token],
         signing: Some(file("signing", "a key of 16 bytes\n")),
-        ..post(template(&format!("{url}/hooks/{{job}}?n={{run}}")))
+        ..post(template(&format!("{url}/hooks/{{job}}?n={{run}}&of={{key}}")))
     };
     let delivered = deliver(&spec, values(), 1_767_225_600);
     assert_eq!((delivered.outcome, delivered.is_success), (Outcome::Status(200), true));
     assert_eq!(delivered.answer, b"thanks");
     let request = server.join().unwrap();
     let lower = request.to_ascii_lowercase();
-    assert!(request.starts_with("PUT /hooks/backup?n=7 HTTP/1.1\r\n"), "{request}");
+    assert!(
+        request.starts_with("PUT /hooks/backup?n=7&of=backup%2F2026-01-01T03%3A00%3A00Z HTTP/1.1\r\n"),
+        "{request}"
+    );
     for header in [
         "authorization: bearer hunter22",
         "x-attempt: 2",

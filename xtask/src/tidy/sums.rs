@@ -53,9 +53,9 @@ const ROWS: [Row; 12] = [
     // labels that are words, values in URLs.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_170,
+        lines: 12_177,
         house: 6_800,
-        later: 4_136,
+        later: 4_143,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows. Literals of Python,
     // templates and drop-ins of systemd, defaults of keys that are left out, what fugit and APScheduler take,
