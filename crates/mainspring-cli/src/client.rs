@@ -335,7 +335,9 @@ mod tests {
                 drip(stream);
             });
             let wait = Duration::from_millis(500);
-            let mut client = Client::connect_within(&Address::There(Site { url, token_file }), wait).unwrap();
+            let mut client =
+                Client::connect_within(&Address::There(Site { url, token_file, ca_file: None }), wait)
+                    .unwrap();
             let error = client.ask(Request::Status).unwrap_err();
             assert!(matches!(&error, Error::Away { why, .. } if why.contains("timeout")), "{error}");
         });

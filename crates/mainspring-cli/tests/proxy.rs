@@ -11,7 +11,7 @@ use std::process::Command;
 use mainspring_web::scope::Scope;
 
 use crate::neighbour::{Neighbour, free_port, is_installed};
-use crate::program::BOUND;
+use crate::program::{BOUND, Running};
 use crate::site::{Answer, Site, read_answer, read_head, read_until};
 use crate::test_server::{IDLE, TestServer, folder, write};
 
@@ -177,6 +177,49 @@ fn a_path_that_a_proxy_with_tls_refuses_has_no_other_spelling() {
         let status = nginx.get(&format!("{BASE}{odd}"), &token).status;
         assert!((400..500).contains(&status), "{odd}: {status}");
     }
+    drop(nginx);
+    served.stop();
+}
+
+#[test]
+fn a_command_trusts_the_authorities_of_a_file_that_it_is_given_or_that_the_machine_names() {
+    if !has_nginx() {
+        return;
+    }
+    let folder = folder("proxy-authority");
+    write(&folder.join("jobs.toml"), IDLE);
+    let [port, tls, listen] = [free_port(), free_port(), free_port()];
+    let options =
+        [format!("--listen=127.0.0.1:{listen}"), format!("--public-url=https://127.0.0.1:{tls}{BASE}")];
+    let served = TestServer::start_in(folder.clone(), &options.each_ref().map(String::as_str));
+    let [key, certificate, token] = ["key.pem", "own.pem", "token"].map(|name| folder.join(name));
+    let [key, certificate, token] = [&key, &certificate, &token].map(|path| path.to_str().unwrap());
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=proxy"])
+        .args(["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"])
+        .args(["-keyout", key, "-out", certificate])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let also =
+        format!("listen 127.0.0.1:{tls} ssl; ssl_certificate {certificate}; ssl_certificate_key {key};");
+    let nginx = Nginx::start(&folder, port, &format!("http://127.0.0.1:{listen}"), &also);
+    write(Path::new(token), &served.ask(&["token", "add", "mara", "--scope", Scope::Look.name()]).stdout);
+    fs::set_permissions(token, fs::Permissions::from_mode(0o600)).unwrap();
+    let url = format!("https://127.0.0.1:{tls}{BASE}");
+    let ask = |variables: &[(&str, &str)], more: &[&str]| {
+        let args = [&["list", "--url", &url, "--token-file", token], more].concat();
+        let (status, lines, errors) = Running::any_with(variables, &args).end();
+        (status.code(), lines.join("\n"), errors)
+    };
+    let named = [("SSL_CERT_FILE", certificate)];
+    for answer in [ask(&[], &["--ca-file", certificate]), ask(&named, &[])] {
+        assert!(answer.0 == Some(0) && answer.1.contains("idle"), "{answer:?}");
+    }
+    let unknown = ask(&[], &[]);
+    assert!(unknown.0 == Some(3) && unknown.2.contains("--ca-file FILE"), "{unknown:?}");
+    let none = ask(&named, &["--ca-file", token]);
+    assert!(none.0 == Some(1) && none.2.contains("it holds no certificate"), "{none:?}");
     drop(nginx);
     served.stop();
 }

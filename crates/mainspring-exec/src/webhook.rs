@@ -214,12 +214,16 @@ fn agent(spec: &WebhookSpec) -> Result<Agent, String> {
         .max_redirects_will_error(false)
         .max_idle_connections(0);
     if let Some(path) = &spec.ca_file {
-        config = config.tls_config(TlsConfig::builder().root_certs(roots(path)?).build());
+        config = config.tls_config(trusting(path)?);
     }
     Ok(config.build().new_agent())
 }
 
-fn roots(path: &Path) -> Result<RootCerts, String> {
+/// TLS that trusts the certificates of this file, and no others.
+///
+/// # Errors
+/// Why the file cannot be used.
+pub fn trusting(path: &Path) -> Result<TlsConfig, String> {
     let failed = |reason: String| format!("cannot read the certificates {}: {reason}", path.display());
     let pem = certificates(path).map_err(|error| failed(error.to_string()))?;
     if MAX_CA_BYTES < pem.len() as u64 {
@@ -237,7 +241,7 @@ fn roots(path: &Path) -> Result<RootCerts, String> {
     if certificates.is_empty() {
         return Err(failed("it holds no certificate".into()));
     }
-    Ok(RootCerts::Specific(Arc::new(certificates)))
+    Ok(TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(certificates))).build())
 }
 
 /// The bytes of a file of certificates, up to one more than are taken.

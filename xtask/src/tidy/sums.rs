@@ -84,7 +84,7 @@ const ROWS: [Row; 12] = [
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back and those by a clock that was ahead, outages that are clipped and joined,
     // commands that keep no server out, out, servers that say nothing, authorities of a file.
-    Row { crates: &["mainspring-cli"], lines: 6_729, house: 5_600, later: 331 },
+    Row { crates: &["mainspring-cli"], lines: 6_744, house: 5_600, later: 346 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
     Row { crates: &["mainspring-lab", "xtask"], lines: 9_982, house: 7_000, later: 1_227 },
 ];

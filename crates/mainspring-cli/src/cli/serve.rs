@@ -8,6 +8,7 @@
 
 #![expect(missing_docs, reason = "clap would take the text of a group for that of the help")]
 
+use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -44,6 +45,9 @@ impl DataArgs {
     }
 }
 
+/// Names the file of the authorities that a machine trusts, as for OpenSSL.
+const CA_VARIABLE: &str = "SSL_CERT_FILE";
+
 /// Which server, on this machine or elsewhere.
 #[derive(Clone, Debug, Args)]
 pub struct ServerArgs {
@@ -55,6 +59,9 @@ pub struct ServerArgs {
     /// The file with the token for it, which `mainspring token add` has printed there
     #[arg(long, value_name = "FILE", requires = "url", conflicts_with = "data")]
     pub token_file: Option<PathBuf>,
+    /// Authorities that vouch for it, in place of the public ones [default: $SSL_CERT_FILE]
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub ca_file: Option<PathBuf>,
 }
 
 impl ServerArgs {
@@ -62,7 +69,9 @@ impl ServerArgs {
     pub fn address(&self) -> Address {
         match (&self.url, &self.token_file) {
             (Some(url), Some(token_file)) => {
-                Address::There(Site { url: url.clone(), token_file: token_file.clone() })
+                let named = || env::var_os(CA_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+                let ca_file = self.ca_file.clone().or_else(named);
+                Address::There(Site { url: url.clone(), token_file: token_file.clone(), ca_file })
             }
             _ => Address::Here(self.data.directory()),
         }

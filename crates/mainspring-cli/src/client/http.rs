@@ -16,6 +16,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mainspring_exec::webhook::trusting;
 use mainspring_host::regular::open_regular;
 use mainspring_server::error::Error;
 use mainspring_server::message::note;
@@ -46,6 +47,9 @@ pub(crate) const MAX_TOKEN_BYTES: u64 = 4 << 10;
 /// The longest problem that is read.
 const MAX_PROBLEM_BYTES: u64 = 64 << 10;
 
+/// The name that rustls has for a certificate for which no trusted authority vouches.
+const UNKNOWN_ISSUER: &str = "UnknownIssuer";
+
 /// Permission of everybody on the machine to read.
 const OF_EVERYBODY: u32 = 0o004;
 
@@ -56,6 +60,8 @@ pub struct Site {
     pub url: String,
     /// Where the token is.
     pub token_file: PathBuf,
+    /// The certificates of the authorities that vouch for it, in place of the public ones.
+    pub ca_file: Option<PathBuf>,
 }
 
 /// The way to it.
@@ -100,12 +106,15 @@ impl Http {
         if uri.scheme_str() == Some("http") && !is_local {
             note(&format!("the token goes to {} unencrypted: others on the way can read it", site.url));
         }
-        let agent = Agent::config_builder()
+        let mut config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
-            .max_redirects_will_error(false)
-            .build()
-            .new_agent();
+            .max_redirects_will_error(false);
+        if let Some(path) = &site.ca_file {
+            let wrong = |why| Error::Data { path: path.clone(), source: io::Error::other(why) };
+            config = config.tls_config(trusting(path).map_err(wrong)?);
+        }
+        let agent = config.build().new_agent();
         Ok(Http { agent, url: site.url.clone(), token, wait, lines: None })
     }
 
@@ -155,7 +164,10 @@ impl Http {
         self.away(source.to_string())
     }
 
-    fn away(&self, why: String) -> Error {
+    fn away(&self, mut why: String) -> Error {
+        if why.contains(UNKNOWN_ISSUER) {
+            why.push_str(": --ca-file FILE or $SSL_CERT_FILE names the authorities that vouch for it");
+        }
         Error::Away { url: self.url.clone(), why }
     }
 }
