@@ -23,11 +23,12 @@
 //!
 //! Does not speak to the database: the other end of its [`WorkerLink`] does, on a thread of its own.
 
+mod member_lease;
+
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channe
 use crate::waiting::wait_for;
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_host::net::{AsFd, BorrowedFd};
+
+pub use member_lease::MemberLease;
 
 /// What the membership says to the loop.
 #[derive(Debug)]
@@ -74,54 +77,6 @@ pub enum WorkerOrder {
     /// [`Leave`](WorkerOrder::Leave) it is the end of the worker, and what else it was to start has not
     /// begun; after [`Lost`](MembershipNews::Lost), or a lease that ran out, the worker may join as another.
     Empty(Vec<AttemptKey>),
-}
-
-/// When the worker's lease was last renewed, for both ends of a link.
-#[derive(Debug)]
-pub struct MemberLease {
-    /// The boot time before the renewal was sent, in nanoseconds; 0 while there is no lease.
-    renewed_ns: AtomicU64,
-    /// The boot time of the loop's last turn, in nanoseconds.
-    turned_ns: AtomicU64,
-    lasts: Duration,
-}
-
-impl MemberLease {
-    /// It was renewed by a question that was sent at this boot time.
-    pub fn renewed_at(&self, sent: Duration) {
-        debug_assert!(sent <= boot_time(), "a question is sent before its answer is here");
-        let renewed_ns = nanoseconds(sent).max(1);
-        let before_ns = self.renewed_ns.swap(renewed_ns, Ordering::SeqCst);
-        debug_assert!(before_ns <= renewed_ns, "a lease is renewed by later and later questions");
-    }
-
-    /// The loop turns. It does with each news at least.
-    pub fn turn(&self) {
-        self.turned_ns.store(nanoseconds(boot_time()), Ordering::SeqCst);
-    }
-
-    /// Whether the loop has turned within two renewals. One that stands still starts nothing and ends
-    /// nothing, so that its lease is not to be renewed.
-    pub fn is_attended(&self) -> bool {
-        let turned = Duration::from_nanos(self.turned_ns.load(Ordering::SeqCst));
-        boot_time().saturating_sub(turned) < LeaseDeadlines::of(self.lasts).renew * 2
-    }
-
-    /// There is none until it is had again.
-    pub fn end(&self) {
-        self.renewed_ns.store(0, Ordering::SeqCst);
-    }
-
-    /// How old it is; `None` while there is none.
-    pub fn age(&self) -> Option<Duration> {
-        let renewed_ns = self.renewed_ns.load(Ordering::SeqCst);
-        (renewed_ns != 0).then(|| boot_time().saturating_sub(Duration::from_nanos(renewed_ns)))
-    }
-
-    /// How long it lasts without a renewal.
-    pub fn lasts(&self) -> Duration {
-        self.lasts
-    }
 }
 
 /// The loop's end of the way to its membership.
@@ -155,18 +110,13 @@ impl MembershipLink {
     }
 }
 
-fn nanoseconds(boot: Duration) -> u64 {
-    u64::try_from(boot.as_nanos()).unwrap_or(u64::MAX)
-}
-
 /// Makes both ends, for a lease of this length.
 ///
 /// # Errors
 /// When the operating system gives no socket pair.
 pub fn link(lasts: Duration) -> io::Result<(WorkerLink, MembershipLink)> {
     let ((sender, news), (orders, ordered)) = (notified_channel()?, channel());
-    let turned_ns = AtomicU64::new(nanoseconds(boot_time()));
-    let lease = Arc::new(MemberLease { renewed_ns: AtomicU64::new(0), turned_ns, lasts });
+    let lease = Arc::new(MemberLease::new(lasts));
     let of_loop = WorkerLink { news, orders, lease: Arc::clone(&lease) };
     Ok((of_loop, MembershipLink { news: sender, orders: ordered, lease }))
 }
