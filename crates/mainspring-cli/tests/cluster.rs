@@ -265,10 +265,10 @@ fn a_server_that_loses_the_database_ends_what_runs_before_its_lease_does() {
     one.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
     database.kill();
     one.running.wait_for(&["this worker's lease could not be renewed for", "what runs is asked to end"]);
-    one.running.wait_for(&["long", "end "]);
     database.begin();
     one.begins();
     one.says(&["show", "later"], "pending");
+    until(&database, "SELECT state FROM mainspring.history WHERE job = 'long'", "abandoned");
     assert_eq!(one.running.stop().0.code(), Some(0));
     assert_eq!(started_twice(&database), "0");
     let _ = fs::remove_dir_all(&folder);

@@ -30,7 +30,7 @@ use mainspring_action::body::Body;
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_job::{
     Assignment, AttemptEnd, Cause, KeptOutput, LeaseDeadlines, MAX_KEPT_OUTPUT_BYTES, MAX_PAGE, Outcome,
-    RunKey, RunPhase, StoreError,
+    Reason, RunKey, RunPhase, StoreError,
 };
 use mainspring_postgres::{Location, Member, Members, Outputs, PostgresReader, Report, WorkerOrders};
 use mainspring_server::server::execution::AttemptKey;
@@ -211,9 +211,13 @@ impl Membership {
     fn add(&mut self, ends: Vec<AttemptEnd>) {
         // What a session has ended that is over is reported by none.
         let Some(session) = self.session.as_mut().filter(|_| !self.waits_for_end) else { return };
-        for end in ends {
+        let reason = if self.leaves.is_some() { Reason::ServerStopped } else { Reason::ServerCutOff };
+        for mut end in ends {
             let attempted = (end.key.clone(), end.attempt);
-            session.killed.remove(&attempted);
+            let is_asked = session.killed.remove(&attempted);
+            if end.outcome == Outcome::Killed && !is_asked {
+                end.outcome = Outcome::CutOff(reason.clone());
+            }
             self.unkept.extend(session.files.remove(&attempted).and_then(|file| file.output()));
             session.report(end);
         }

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::Notifier;
-use mainspring_job::{Input, MAX_PAGE, Outcome, StoreError, Takeover, Worker, WorkerEvent, WorkerId};
+use mainspring_job::{Input, MAX_PAGE, StoreError, Takeover, Worker, WorkerEvent, WorkerId};
 use mainspring_postgres::{Fence, Location, LostWorker, Members, PresentMember, vacuum};
 use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::AttemptKey;
@@ -296,10 +296,6 @@ impl PlannerLink {
                 self.drops_left = DROP_COUNT;
             }
             self.ended_count += reports.len();
-            // A worker says that it leaves before it ends what runs there, and that is a fact before.
-            if reports.iter().any(|report| report.end.outcome == Outcome::Killed) {
-                self.members.list()?.iter().for_each(|member| self.welcome(member));
-            }
             for report in reports {
                 let before = self.read_up_to.insert(report.worker, report.number);
                 debug_assert!(before < Some(report.number), "each report is a fact once");

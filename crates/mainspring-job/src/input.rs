@@ -211,7 +211,7 @@ impl From<AttemptEnd> for Input {
 pub enum WorkerEvent {
     /// It is there. Told again, its labels and its capacity are these from now on; what runs at it continues.
     Present(Worker),
-    /// It is about to end: nothing starts at it any more. What it kills for that is abandoned, not failed.
+    /// It is about to end: nothing starts at it any more.
     Leaving(WorkerId),
     /// It carries out nothing any more. What is still running at it by the records is abandoned, and the
     /// retry policies decide what follows; its reports are not believed any more.

@@ -11,11 +11,17 @@
 //! | its time was over and it was killed | `timed out` |
 //! | the planner asked for its end | `killed` |
 //! | it was not begun: the worker gave it back | `returned` |
+//! | its worker ended it by itself | `cut off: server_stopped` |
 //!
 //! Stores hold the text and people read it; it can be read back.
 
 use std::fmt;
 use std::str::FromStr;
+
+use crate::reason::Reason;
+
+/// How the text of [`Outcome::CutOff`] begins, before the code of its reason.
+const CUT_OFF: &str = "cut off: ";
 
 /// The longest text of a failure that is kept, in bytes: a line or two, and not the output of the job.
 pub const MAX_MESSAGE_BYTES: usize = 512;
@@ -31,7 +37,7 @@ pub const MAX_MESSAGE_BYTES: usize = 512;
 /// assert_eq!(Outcome::from("exit 3"), outcome);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "an attempt ends in one of five ways")]
+#[expect(clippy::exhaustive_enums, reason = "an attempt ends in one of six ways")]
 pub enum Outcome {
     /// It did what it should.
     Succeeded,
@@ -45,6 +51,9 @@ pub enum Outcome {
     /// and its run waits for its place again: from the time on that
     /// [`AttemptEnd::retry_at`](crate::AttemptEnd::retry_at) says.
     Returned,
+    /// Its server ended it by itself, for this reason: no planner asked for that. It is abandoned, and on
+    /// record as [`Killed`](Outcome::Killed).
+    CutOff(Reason),
 }
 
 /// Says what went wrong.
@@ -77,7 +86,7 @@ pub enum Failure {
 
 impl Outcome {
     /// The word for programs, without number and message: `succeeded`, `timed_out`, `killed`, `returned`,
-    /// or which failure.
+    /// `cut_off`, or which failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Outcome::Succeeded => "succeeded",
@@ -90,6 +99,7 @@ impl Outcome {
             Outcome::TimedOut => "timed_out",
             Outcome::Killed => "killed",
             Outcome::Returned => "returned",
+            Outcome::CutOff(_) => "cut_off",
         }
     }
 
@@ -111,6 +121,7 @@ impl fmt::Display for Outcome {
             Outcome::TimedOut => f.write_str("timed out"),
             Outcome::Killed => f.write_str("killed"),
             Outcome::Returned => f.write_str("returned"),
+            Outcome::CutOff(reason) => write!(f, "{CUT_OFF}{}", reason.stored()),
         }
     }
 }
@@ -132,14 +143,15 @@ impl fmt::Display for Failure {
 /// unreadable.
 impl From<&str> for Outcome {
     fn from(text: &str) -> Outcome {
-        let failure = match text {
+        let text = match text {
             "succeeded" => return Outcome::Succeeded,
             "timed out" => return Outcome::TimedOut,
             "killed" => return Outcome::Killed,
             "returned" => return Outcome::Returned,
-            _ => failure(text),
+            _ => text,
         };
-        Outcome::Failed(failure)
+        let reason = text.strip_prefix(CUT_OFF).and_then(Reason::read);
+        reason.map_or_else(|| Outcome::Failed(failure(text)), Outcome::CutOff)
     }
 }
 
@@ -193,7 +205,8 @@ mod tests {
             Failure::Other("connection reset".to_owned()),
         ];
         let others = [Outcome::Succeeded, Outcome::TimedOut, Outcome::Killed, Outcome::Returned];
-        for outcome in failures.into_iter().map(Outcome::Failed).chain(others) {
+        let cut_off = [Reason::ServerStopped, Reason::ServerCutOff].map(Outcome::CutOff);
+        for outcome in failures.into_iter().map(Outcome::Failed).chain(others).chain(cut_off) {
             assert_eq!(Outcome::from(outcome.to_string().as_str()), outcome);
         }
     }

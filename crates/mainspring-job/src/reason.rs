@@ -34,6 +34,8 @@ pub enum Reason {
     MachineDown,
     /// The server was asked to stop and killed it.
     ServerStopped,
+    /// The server could not renew its lease and killed it.
+    ServerCutOff,
     /// The server was not running when it was due.
     ServerDown,
     /// Its time had passed when the server looked.
@@ -93,11 +95,12 @@ pub enum Reason {
 }
 
 /// Reasons without a number: code and sentence.
-const PLAIN: [(Reason, &str, &str); 28] = [
+const PLAIN: [(Reason, &str, &str); 29] = [
     (Reason::ServerEnded, "server_ended", "the server ended while it ran"),
     (Reason::ServerDied, "server_died", "the server died while it ran"),
     (Reason::MachineDown, "machine_down", "the machine went down while it ran"),
     (Reason::ServerStopped, "server_stopped", "the server was stopped while it ran"),
+    (Reason::ServerCutOff, "server_cut_off", "its server could not reach the database, and ended it"),
     (Reason::ServerDown, "server_down", "the server was not running at that time"),
     (
         Reason::Unseen,

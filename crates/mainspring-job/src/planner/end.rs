@@ -58,12 +58,13 @@ impl Planner {
             (Outcome::Succeeded, _) => (RunState::Succeeded, None),
             (_, Some(reason)) => (RunState::Cancelled, Some(reason)),
             (Outcome::TimedOut, None) => (RunState::TimedOut, None),
+            // A worker kills what a planner asked it to: the one before this did.
+            (Outcome::Killed, None) if live.is_resumed => (RunState::Cancelled, Some(Reason::Cancelled)),
             // The shell killed it in order to end: as if the server had died, but with the time of its end.
-            (Outcome::Killed, None) if self.activity.is_stopping() || self.is_leaving(live) => {
+            (Outcome::Killed, None) if self.activity.is_stopping() => {
                 (RunState::Abandoned, Some(Reason::ServerStopped))
             }
-            // An executor kills what a planner told it to.
-            (Outcome::Killed, None) if live.is_resumed => (RunState::Cancelled, Some(Reason::Cancelled)),
+            (Outcome::CutOff(reason), None) => (RunState::Abandoned, Some(reason.clone())),
             (Outcome::Returned, None) if self.is_defined(&live.run) => {
                 return self.take_back(now, key, retry_at);
             }
@@ -77,6 +78,7 @@ impl Planner {
         let at = now.checked_sub(age).unwrap_or(now);
         // The planner before may have had another clock.
         let at = live.run.started.map_or(at, |started| at.max(started)).min(now);
+        let outcome = if let Outcome::CutOff(_) = outcome { Outcome::Killed } else { outcome };
         let end = AttemptFate { state, at, outcome: Some(outcome), reason, crashes: 0, retry_at };
         self.end_attempt(now, live, end);
         self.promote(&key.job);
@@ -107,11 +109,6 @@ impl Planner {
             self.runs.queue(live);
         }
         self.promote(&key.job);
-    }
-
-    /// Whether the worker of a run is about to end.
-    fn is_leaving(&self, live: &Live) -> bool {
-        live.run.worker.is_some_and(|id| self.runs.slots.workers.is_leaving(id))
     }
 
     /// Ends the attempt of a run that has left.

@@ -3,7 +3,8 @@
 //! | a worker | its runs |
 //! |---|---|
 //! | is there when planning begins | go on; the planner that started them need not be this one |
-//! | leaves | go on; none starts, and what it kills in order to end is abandoned |
+//! | leaves | go on, and none starts |
+//! | ends some by itself | are abandoned, for the reason that it says |
 //! | has left | have not begun, and wait again |
 //! | is gone | are abandoned, each once; if it ended without a word, they may have killed it: see `quarantine` |
 //! | was gone, and its process lives | have not killed it |

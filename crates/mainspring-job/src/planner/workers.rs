@@ -108,10 +108,6 @@ impl Workers {
         self.present.contains_key(&id)
     }
 
-    pub(super) fn is_leaving(&self, id: WorkerId) -> bool {
-        self.present.get(&id).is_some_and(|presence| presence.is_leaving)
-    }
-
     /// Each worker, and how many runs run at it.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Worker, usize)> {
         self.present.values().map(|presence| (&presence.worker, presence.running_count))
@@ -293,7 +289,6 @@ mod tests {
         workers.leave(WorkerId(1));
         workers.welcome(worker(1, "a", 2, &[]));
         assert_eq!(workers.choose(&Needs::default(), Placement::Free), None);
-        assert!(workers.is_leaving(WorkerId(1)));
         workers.check(|_| 1);
     }
 }

@@ -198,19 +198,42 @@ fn a_run_that_had_started_long_before_is_not_suspected_of_its_workers_end() {
 }
 
 #[test]
-fn nothing_starts_at_a_worker_that_leaves_and_what_it_kills_is_abandoned() {
+fn nothing_starts_at_a_worker_that_leaves_and_what_it_ends_by_itself_is_abandoned() {
     let mut shell = pool(vec![job("j", "@every 1h", "overlap=allow")], &[2, 1]);
     shell.live("2026-01-01T01:00:00Z");
     shell.tell(Input::Worker(WorkerEvent::Leaving(WorkerId(101))));
     shell.live("2026-01-01T03:00:00Z");
     assert_eq!(places(&shell), [101, 102]);
-    shell.end(0, Outcome::Killed);
+    shell.end(0, Outcome::CutOff(Reason::ServerStopped));
     shell.tell(gone(101, Takeover::Clean, None));
     assert_eq!(shell.states("j"), "abandoned running queued");
     assert_eq!(shell.runs("j")[0].reason, Some(Reason::ServerStopped));
-    // What a worker that stays says was killed has failed.
+    // What is said to be killed and no planner asked for has failed.
     shell.end(1, Outcome::Killed);
     assert_eq!(shell.states("j"), "abandoned failed running");
+}
+
+#[test]
+fn what_a_worker_that_stays_ended_by_itself_is_abandoned_whoever_plans() {
+    let policies = "overlap=allow pause-after=1 retry=1,backoff=1s,jitter=0%,on=abandoned";
+    let once = job("once", "@every 1h", "overlap=allow pause-after=1 retry=1,on=failed");
+    let mut shell = pool(vec![job("j", "@every 1h", policies), once], &[9]);
+    shell.live("2026-01-01T01:00:00Z");
+    let cut_off = || Outcome::CutOff(Reason::ServerCutOff);
+    shell.end(0, cut_off());
+    shell.boot();
+    shell.end(1, cut_off());
+    assert_eq!((shell.states("j").as_str(), shell.states("once").as_str()), ("scheduled", "abandoned"));
+    let run = shell.runs("once").remove(0);
+    assert_eq!((run.outcome, run.reason), (Some(Outcome::Killed), Some(Reason::ServerCutOff)));
+    shell.live("2026-01-01T01:00:02Z");
+    assert_eq!(shell.states("j"), "running", "its policy names that end");
+    // One whose end a person asked for as well.
+    assert_eq!(shell.command(Command::Cancel(shell.started[2].key.clone())), Reply::Done);
+    shell.end(2, cut_off());
+    assert_eq!(shell.states("j"), "cancelled");
+    let (records, _) = shell.store.jobs().unwrap();
+    assert!(records.iter().all(|record| record.mark.pause.is_none()), "none of them is a failure");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The events of a history, in order: all that the checker reads.
 
 use jiff::Timestamp;
-use mainspring_job::{Answer, Cause, Command, Operation, Reply, RunKey, Takeover, Ticket};
+use mainspring_job::{Answer, Cause, Command, Operation, Outcome, Reply, RunKey, Takeover, Ticket};
 
 /// What the world saw.
 #[derive(Clone, Debug)]
@@ -32,6 +32,7 @@ pub(crate) enum Event {
     Ended {
         key: RunKey,
         attempt: u32,
+        outcome: Outcome,
     },
     /// A command was told; what it asks for may be in force from now on.
     Issued {

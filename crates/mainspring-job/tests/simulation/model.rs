@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Absence, Answer, Cause, JobName, Mark, OnceId, Operation, Overlap, Policies, Run, RunKey, RunState,
-    Takeover, Work,
+    Absence, Answer, Cause, JobName, Mark, OnceId, Operation, Outcome, Overlap, Policies, Run, RunKey,
+    RunState, Takeover, Work,
 };
 
 use crate::simulation::event::Event;
@@ -93,6 +93,8 @@ pub(crate) struct Model<'s> {
     pub is_gathering: bool,
     /// What ended since all was on disk.
     pub ended: BTreeSet<(RunKey, u32)>,
+    /// What its server ended by itself.
+    pub ended_by_server: BTreeSet<(RunKey, u32)>,
     /// What was planned and refused since all was on disk, because it ran by an earlier timetable or another
     /// run has its key: in the way until then.
     pub refused: Vec<RunKey>,
@@ -125,6 +127,7 @@ impl<'s> Model<'s> {
             is_stopping: false,
             is_gathering: false,
             ended: BTreeSet::new(),
+            ended_by_server: BTreeSet::new(),
             refused: Vec::new(),
             pending: BTreeMap::new(),
             batch: None,
@@ -218,8 +221,11 @@ impl<'s> Model<'s> {
                 self.alive.insert((key.clone(), *attempt));
                 self.started.push(key.clone());
             }
-            Event::Ended { key, attempt, .. } => {
+            Event::Ended { key, attempt, outcome } => {
                 self.alive.remove(&(key.clone(), *attempt));
+                if let Outcome::CutOff(_) = outcome {
+                    self.ended_by_server.insert((key.clone(), *attempt));
+                }
                 self.ended.insert((key.clone(), *attempt));
             }
             Event::Gathers => self.is_gathering = true,

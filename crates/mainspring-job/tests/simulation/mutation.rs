@@ -262,6 +262,17 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
         *why? = Some(Reason::Crowded);
         Some(())
     }),
+    ("starting::watch_dead_first", "what its server ended by itself has failed", |world| {
+        world.log.iter_mut().find_map(|event| match event {
+            Event::Wrote { operation: Operation::End { state, reason, .. }, answer: Answer::New, .. }
+                if *reason == Some(Reason::ServerCutOff) =>
+            {
+                (*state, *reason) = (RunState::Failed, None);
+                Some(())
+            }
+            _ => None,
+        })
+    }),
     ("quarantine::check", "a job kills the server without end", |world| {
         let index = position(world, |event| {
             matches!(event, Event::Started { key, cause, .. }

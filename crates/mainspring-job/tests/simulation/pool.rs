@@ -11,8 +11,9 @@
 //!
 //! A start is on record before a worker sees it, and the record is how the worker sees it: a planner that
 //! falls between a commit and its outputs loses none. A report is a row until a planner has it on record; it
-//! may be told twice. A worker that could not renew its lease starts nothing after 10 s, its processes end
-//! after 13 s by its own clock, and the planner takes it for lost after 16 s by the database's.
+//! may be told twice. A worker that could not renew its lease starts nothing after 10 s and has its processes
+//! end, they are over after 13 s by its own clock, and the planner takes it for lost after 16 s by the
+//! database's.
 //!
 //! What was broken by hand to see that it is found is a [`Breach`].
 //!
@@ -62,10 +63,12 @@ pub(crate) enum Breach {
     EachAnywhere,
     /// An end is recorded with the time at which the planner is told.
     EndedWhenTold,
+    /// A worker does not say that it ended a run by itself.
+    CutOffUnsaid,
 }
 
 impl Breach {
-    const ALL: [Breach; 10] = [
+    const ALL: [Breach; 11] = [
         Breach::WorkersForgotten,
         Breach::StartsWithAnOldLease,
         Breach::NoDeadline,
@@ -76,6 +79,7 @@ impl Breach {
         Breach::StartedTwice,
         Breach::EachAnywhere,
         Breach::EndedWhenTold,
+        Breach::CutOffUnsaid,
     ];
 }
 

@@ -139,6 +139,8 @@ pub(crate) enum End {
     Failed,
     TimedOut,
     Killed,
+    /// Its server ended it by itself.
+    CutOff,
     /// It was not begun.
     Returned,
     /// Its handler put it off.
@@ -453,7 +455,7 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
         95 => Step::DropDead(pick),
         96 => Step::Change(Change::Toggle(job)),
         97 => Step::Change(Change::Edit(job)),
-        98 => Step::End(pick, End::Killed),
+        98 => Step::End(pick, random.pick(&[End::Killed, End::CutOff])),
         99 => Step::End(pick, random.pick(&[End::Returned, End::PutOff])),
         100 => Step::Stop,
         _ => Step::Live(random.pick(&[9, 60])),

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Action, Answer, AttemptEnd, Command, Definitions, Failure, Input, JobName, Lease, Limits, MemoryStore,
-    OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query, Reader, Reply,
-    Run, RunKey, RunRequest, RunState, Scope, Store, StoreError, Submission, Takeover, Ticket, Work, Worker,
-    WorkerEvent, WorkerId,
+    OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query, Reader, Reason,
+    Reply, Run, RunKey, RunRequest, RunState, Scope, Store, StoreError, Submission, Takeover, Ticket, Work,
+    Worker, WorkerEvent, WorkerId,
 };
 
 use crate::simulation::event::Event;
@@ -268,12 +268,13 @@ impl<'s> World<'s> {
             (End::Succeeded, _) => Outcome::Succeeded,
             (End::Returned | End::PutOff, _) => Outcome::Returned,
             (_, true) | (End::Killed, _) => Outcome::Killed,
+            (End::CutOff, false) => Outcome::CutOff(Reason::ServerCutOff),
             (End::Failed, false) => Outcome::Failed(Failure::Exit(1)),
             (End::TimedOut, false) => Outcome::TimedOut,
         };
         let (key, attempt) = (key.clone(), *attempt);
         self.running.remove(&(key.clone(), attempt));
-        self.log.push(Event::Ended { key: key.clone(), attempt });
+        self.log.push(Event::Ended { key: key.clone(), attempt, outcome: outcome.clone() });
         let mut ended = AttemptEnd::new(key, attempt, outcome);
         ended.retry_at = matches!(end, End::PutOff).then(|| self.now + SignedDuration::from_secs(90));
         self.tell(ended.into())

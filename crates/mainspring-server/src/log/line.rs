@@ -126,7 +126,7 @@ impl Level {
     pub const fn of(outcome: &Outcome) -> Level {
         match outcome {
             Outcome::Succeeded | Outcome::Returned => Level::Info,
-            Outcome::Killed => Level::Notice,
+            Outcome::Killed | Outcome::CutOff(_) => Level::Notice,
             Outcome::Failed(_) | Outcome::TimedOut => Level::Warning,
         }
     }

@@ -113,8 +113,7 @@ impl Reports {
 
     /// All reports of a batch are made. One that says that there are more may stand for a silence, too.
     fn settle(&mut self, model: &Model<'_>) -> Verdict {
-        let is_full = MOST_IN_A_MINUTE <= self.minute.1;
-        if is_full && self.more_name.as_ref().is_some_and(|name| waits(model, name)) {
+        if self.has_more_waiting(model) {
             // The one that waits stands for what is left, and maybe for a silence.
             self.silences.unnamed_count += 1;
             self.more_count = self.more_count.max(self.owed.len());
@@ -222,9 +221,16 @@ impl Reports {
         }
     }
 
+    /// Whether one waits that stands for what is beyond the limit of this minute.
+    fn has_more_waiting(&self, model: &Model<'_>) -> bool {
+        let is_full = MOST_IN_A_MINUTE <= self.minute.1;
+        is_full && self.more_name.as_ref().is_some_and(|name| waits(model, name))
+    }
+
     fn owe(&mut self, model: &Model<'_>, run: &Run, kind: NoticeKind, count: u64) {
         let name = format!("notify:{}:{}:1", run.key.job, kind.name());
-        let may_be_left_out = waits(model, &name);
+        // The one that says that there are more may wait now, and begin in the same batch.
+        let may_be_left_out = waits(model, &name) || self.has_more_waiting(model);
         self.owed.push(OwedReport { name, text: format!("{} {count}", run.key), may_be_left_out });
     }
 

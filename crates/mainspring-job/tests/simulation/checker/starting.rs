@@ -33,8 +33,13 @@ pub(crate) fn watch_dead_first(model: &Model<'_>, event: &Event) -> Verdict {
             left.unwrap()
         );
     }
-    if let Operation::End { key, state: RunState::Abandoned, reason, outcome, .. } = operation {
+    let Operation::End { key, attempt, state, reason, outcome, .. } = operation else { return Ok(()) };
+    let is_by_server = model.ended_by_server.contains(&(key.clone(), *attempt));
+    let is_no_failure = matches!(state, RunState::Abandoned | RunState::Cancelled);
+    ensure!(!is_by_server || is_no_failure, "untrue: {key} is {state}, and its server ended it by itself");
+    if *state == RunState::Abandoned {
         let is_true = match model.takeover {
+            _ if outcome.is_some() && is_by_server => *reason == Some(Reason::ServerCutOff),
             _ if outcome.is_some() => model.is_stopping && *reason == Some(Reason::ServerStopped),
             Takeover::Clean => *reason == Some(Reason::ServerEnded),
             Takeover::Rebooted => *reason == Some(Reason::MachineDown),

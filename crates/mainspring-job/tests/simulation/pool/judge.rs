@@ -66,21 +66,23 @@ fn what_is_for_each_worker_ran_at_each(pool: &Pool) -> Result<(), String> {
     }
 }
 
-/// Only the loss or the end of its worker abandons a run: no planner's fall does.
+/// Only its worker, or the loss or the end of that, abandons a run: no planner's fall does. And what its
+/// worker ended by itself is no failure.
 fn what_ended_by_itself_is_recorded_so(pool: &Pool) -> Result<(), String> {
     for (key, attempt, state) in &pool.ends {
         let place: Option<WorkerId> = pool.begun.get(&(key.clone(), *attempt)).copied().flatten();
         let is_over = place.is_some_and(|id| pool.lost.contains(&id) || pool.left.contains(&id));
-        let leaves = || {
-            let servers = pool.servers.iter().filter_map(|server| server.worker.as_ref());
-            servers.into_iter().any(|worker| Some(worker.id) == place && worker.leaves.is_some())
-        };
         let has_left = place.is_some_and(|id| pool.left.contains(&id));
-        let has_begun = pool.processes.iter().any(|it| it.key == *key && it.attempt == *attempt);
+        let process = pool.processes.iter().find(|it| it.key == *key && it.attempt == *attempt);
+        let (has_begun, is_cut_off) = (process.is_some(), process.is_some_and(|it| it.is_cut_off));
+        let is_no_failure = state.is_open() || matches!(state, RunState::Abandoned | RunState::Cancelled);
+        if is_cut_off && !is_no_failure {
+            return Err(format!("untrue: {key} #{attempt} is {state}, and its worker ended it by itself"));
+        }
         if *state == RunState::Abandoned && has_left && !has_begun {
             return Err(format!("ended by a departure: {key} #{attempt} is abandoned, and has not begun"));
         }
-        if *state == RunState::Abandoned && !is_over && !leaves() {
+        if *state == RunState::Abandoned && !is_over && !is_cut_off {
             return Err(format!(
                 "ended by the fall of a planner: {key} #{attempt} is abandoned, and its worker lives"
             ));

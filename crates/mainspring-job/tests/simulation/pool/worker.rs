@@ -1,10 +1,10 @@
 //! A worker's turn: it renews its lease, starts what is its own, and appends what it learns.
 
-use mainspring_job::{Failure, MAX_PAGE, Outcome, Reader, RunState, WorkerId};
+use mainspring_job::{Failure, MAX_PAGE, Outcome, Reader, Reason, RunState, WorkerId};
 
 use super::Breach;
 use super::server::{OLD, RENEW, Report, WorkerPart};
-use super::world::{Pool, Row};
+use super::world::{Pool, Process, Row};
 
 impl Pool {
     pub(super) fn work(&mut self, index: usize) {
@@ -12,6 +12,7 @@ impl Pool {
         self.reap(index);
         if self.servers[index].acts(now) {
             self.begin_assigned(index);
+            self.end_if_old(index);
         }
         if !self.servers[index].reaches(now) {
             return;
@@ -32,17 +33,22 @@ impl Pool {
         for process in self.processes.iter_mut().filter(|it| it.server == index && it.ended.is_none()) {
             if process.ends <= now {
                 process.ended = Some(now);
-                learnt.push((process.key.clone(), process.attempt, process.worker, process.is_told_to_end));
+                let Process { key, attempt, worker, is_killed, is_cut_off, .. } = process;
+                learnt.push((key.clone(), *attempt, *worker, *is_killed, *is_cut_off));
                 if process.epoch != self.epoch {
                     self.seen.insert("a run that outlived its planner");
                 }
             }
         }
-        for (key, attempt, id, is_told_to_end) in learnt {
-            let outcome = match (is_told_to_end, self.is_calm || !self.random.one_in(5)) {
-                (true, _) => Outcome::Killed,
-                (false, true) => Outcome::Succeeded,
-                (false, false) => Outcome::Failed(Failure::Exit(1)),
+        let leaves = self.servers[index].worker.as_ref().is_some_and(|worker| worker.leaves.is_some());
+        let reason = if leaves { Reason::ServerStopped } else { Reason::ServerCutOff };
+        let is_said = self.breach != Breach::CutOffUnsaid;
+        for (key, attempt, id, is_killed, is_cut_off) in learnt {
+            let outcome = match (is_killed, is_cut_off, self.is_calm || !self.random.one_in(5)) {
+                (false, true, _) if is_said => Outcome::CutOff(reason.clone()),
+                (true, ..) | (_, true, _) => Outcome::Killed,
+                (false, false, true) => Outcome::Succeeded,
+                (false, false, false) => Outcome::Failed(Failure::Exit(1)),
             };
             self.report_count += 1;
             let report = Report { number: self.report_count, key, attempt, outcome, ended: now };
@@ -81,9 +87,19 @@ impl Pool {
                 // It is taken for lost: what it runs ends, and it comes back as another.
                 self.servers[index].former = Some(worker.id);
                 self.servers[index].worker = None;
-                self.kill_all(index);
+                self.cut_all_off(index, 0);
                 self.reap(index);
             }
+        }
+    }
+
+    /// What runs at a worker that could not renew its lease is asked to end: it may be tried elsewhere soon.
+    fn end_if_old(&mut self, index: usize) {
+        let boot = self.servers[index].boot(self.now);
+        let is_old = self.servers[index].worker.as_ref().is_some_and(|worker| OLD <= boot - worker.renewed);
+        if is_old && self.breach != Breach::NoDeadline {
+            let within = self.random.pick(&[200, 500, 9_000]);
+            self.cut_all_off(index, within);
         }
     }
 
@@ -139,11 +155,11 @@ impl Pool {
         }
         let kills: Vec<_> = self.kills.iter().filter(|(of, ..)| *of == id).cloned().collect();
         for (_, key, attempt) in kills {
-            let is_it = |it: &&mut super::world::Process| {
+            let is_it = |it: &&mut Process| {
                 it.key == key && it.attempt == attempt && it.worker == id && it.ended.is_none()
             };
             if let Some(process) = self.processes.iter_mut().find(is_it) {
-                process.is_told_to_end = true;
+                process.is_killed = true;
                 process.ends = process.ends.min(self.now + 300);
             }
         }
@@ -170,7 +186,7 @@ impl Pool {
         if self.now < at {
             return;
         }
-        self.kill_all(index);
+        self.cut_all_off(index, 0);
         self.reap(index);
         self.append(index);
         self.give_back(index);

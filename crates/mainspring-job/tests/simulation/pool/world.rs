@@ -25,7 +25,7 @@ const CALM: Millis = 90_000;
 pub(crate) const EACH: &str = "each";
 
 /// What the histories must reach together.
-pub(crate) const REACHED: [&str; 20] = [
+pub(crate) const REACHED: [&str; 21] = [
     "a crash",
     "a freeze",
     "a cut",
@@ -44,6 +44,7 @@ pub(crate) const REACHED: [&str; 20] = [
     "a run that outlived its planner",
     "a kill",
     "a lease that was over",
+    "a run that was cut off at a worker that stayed",
     "a run for each worker",
     "a run whose worker was gone before it began",
 ];
@@ -65,7 +66,10 @@ pub(crate) struct Process {
     pub server: usize,
     pub ends: Millis,
     pub ended: Option<Millis>,
-    pub is_told_to_end: bool,
+    /// The planner asked for its end.
+    pub is_killed: bool,
+    /// Its worker, or the keeper there, ended it by itself.
+    pub is_cut_off: bool,
     /// The planners that were there while it ran.
     pub epoch: u64,
 }
@@ -92,7 +96,7 @@ pub(crate) struct Pool {
     pub left: BTreeSet<WorkerId>,
     /// Each end on record: of which attempt, and as what.
     pub ends: Vec<(RunKey, u32, RunState)>,
-    /// When each attempt ended by the records that was not abandoned or given back.
+    /// When each attempt ended by the records whose worker has reported that.
     pub ended: BTreeMap<(RunKey, u32), Timestamp>,
     /// Where each attempt on record was to run.
     pub begun: BTreeMap<(RunKey, u32), Option<WorkerId>>,
@@ -291,16 +295,17 @@ impl Pool {
             let is_over = server.worker.as_ref().is_some_and(|worker| OVER <= boot - worker.renewed);
             if is_over && self.breach != Breach::NoDeadline {
                 self.seen.insert("a lease that was over");
-                self.kill_all(index);
+                self.cut_all_off(index, 0);
             }
         }
     }
 
-    pub(crate) fn kill_all(&mut self, index: usize) {
-        let now = self.now;
+    /// What runs at a server is asked to end by that, and does within this time.
+    pub(crate) fn cut_all_off(&mut self, index: usize, within: Millis) {
+        let last = self.now + within;
         for process in self.processes.iter_mut().filter(|it| it.server == index && it.ended.is_none()) {
-            process.is_told_to_end = true;
-            process.ends = process.ends.min(now);
+            process.is_cut_off = true;
+            process.ends = process.ends.min(last);
         }
     }
 
@@ -385,8 +390,11 @@ impl Pool {
                 self.at_worker.remove(&(key.clone(), *attempt));
                 self.ends.push((key.clone(), *attempt, *to));
             }
-            Operation::End { key, attempt, state, at, .. } => {
-                if *state != RunState::Abandoned {
+            Operation::End { key, attempt, state, at, outcome, reason, .. } => {
+                if *reason == Some(Reason::ServerCutOff) {
+                    self.seen.insert("a run that was cut off at a worker that stayed");
+                }
+                if outcome.is_some() {
                     self.ended.insert((key.clone(), *attempt), *at);
                 }
                 self.at_worker.remove(&(key.clone(), *attempt));
@@ -455,8 +463,8 @@ impl Pool {
         let lasts = if self.is_calm { 50 } else { lasts };
         let ends = self.now + lasts;
         let (server, epoch) = (index, self.epoch);
-        let (ended, is_told_to_end) = (None, false);
-        let process = Process { key, attempt, worker, server, ends, ended, is_told_to_end, epoch };
+        let (ended, is_killed, is_cut_off) = (None, false, false);
+        let process = Process { key, attempt, worker, server, ends, ended, is_killed, is_cut_off, epoch };
         self.processes.push(process);
     }
 }
