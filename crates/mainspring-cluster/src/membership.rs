@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!  join ─▶ renew, each sixth of the lease ─▶ .. ─▶ leave
-//!    ▲      └─ refused: lost ─▶ the loop ends all ─┘
-//!    └─────────────────────────────────────────────┘ as another session
+//!    ▲      ├─ refused: lost ─▶ the loop ends all ─┤
+//!    │      └─ too late: the loop has ended all ───┤
+//!    └─────────────────────────────────────────────┘ as another session, with which the one before is over
 //! ```
 //!
 //! A worker that leaves waits until the planner has recorded its reports, [`LEAVE_WAIT`] at most: then its
@@ -233,14 +234,15 @@ impl Membership {
             let sent = boot_time();
             let id = self.members.join(&self.member, lasts)?;
             self.has_changed = false;
-            self.link.lease.renewed_at(sent);
+            self.link.lease.begin(sent);
             self.session = Some(Session::new(id, sent));
             self.is_told = true;
             self.link.notify();
         }
+        let is_over = self.link.lease.age().is_none();
         let is_due = self.session.as_ref().is_some_and(|session| session.is_old(lasts)) && self.is_attended();
         let Some(session) = &mut self.session else { return Ok(false) };
-        if is_due || self.has_changed {
+        if !is_over && (is_due || self.has_changed) {
             // What was told before is among the orders that it returns.
             self.members.was_told();
             // What is its own is read whole by the clock alone, however often the worker changes.
@@ -262,7 +264,7 @@ impl Membership {
                 Ok(()) | Err(_) => self.unkept.clear(),
             }
         }
-        if let Some((_, running)) = &self.ended {
+        if let Some((_, running)) = self.ended.as_ref().filter(|_| !is_over) {
             session.give_back(running);
         }
         if !session.unsent.is_empty() {
@@ -270,6 +272,10 @@ impl Membership {
             let reports: Vec<Report> = session.unsent.iter().map(|own| own.sent(now)).collect();
             self.members.report(session.id, &reports)?;
             session.unsent.clear();
+        }
+        if is_over {
+            // The loop has ended what ran, and reports nothing of that. What it had learnt before is told.
+            return Err(StoreError::Fenced);
         }
         // What is reported while orders are read is read the next time.
         self.is_told |= self.members.was_told();
@@ -415,6 +421,24 @@ mod tests {
         assert!(!membership.is_attended(), "the loop has not turned within two renewals");
         let (membership, _loop) = joined(Duration::from_secs(3_600));
         assert!(membership.is_attended());
+    }
+
+    #[test]
+    fn a_session_is_over_with_the_lease_that_its_loop_ended_and_not_before_its_last_report_is_told() {
+        let (mut membership, of_loop) = joined(Duration::from_secs(3_600));
+        membership.link.lease.begin(boot_time());
+        membership.link.lease.end();
+        // An answer that came too late.
+        membership.link.lease.renewed_at(boot_time());
+        membership.add(vec![AttemptEnd::new("j@2026-11-21T03:01:00Z".parse().unwrap(), 1, Outcome::Killed)]);
+        assert!(matches!(membership.turn(), Err(StoreError::Busy(_))), "no database is there to tell");
+        let session = membership.session.as_mut().unwrap();
+        let outcome = session.unsent.pop().unwrap().report.end.outcome;
+        assert_eq!(outcome, Outcome::CutOff(Reason::ServerCutOff), "no planner asked for it");
+        assert!(matches!(membership.turn(), Err(StoreError::Fenced)));
+        membership.lose();
+        assert!(membership.waits_for_end && membership.session.is_none());
+        drop(of_loop);
     }
 
     #[test]

@@ -189,7 +189,8 @@ impl Members {
         self.connection.wait(longest)
     }
 
-    /// A new life of a worker, whose lease lasts so long. From here on this session hears what is for it.
+    /// A new life of a worker, whose lease lasts so long; that before of its process is over with it. From
+    /// here on this session hears what is for it.
     ///
     /// # Errors
     /// When the database does not answer; `Unknown` if it may be there, as a life that no worker leads.
@@ -199,7 +200,7 @@ impl Members {
                 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 ms'
                 FROM mainspring.planner AS p WHERE p.floor <= $13 RETURNING id),
             forgotten AS (DELETE FROM mainspring.worker_life AS l USING joined AS j WHERE l.gone IS NOT NULL AND l.id <= j.id - $11),
-            back AS (UPDATE mainspring.worker_life SET gone = 'back' WHERE server = $1 AND gone = 'lost')
+            back AS (UPDATE mainspring.worker_life SET gone = 'back' WHERE server = $1 AND (gone IS NULL OR gone = 'lost'))
             SELECT id, pg_notify($12, '')::text FROM joined";
         let Member { server, name, host, address, version, state } = member;
         let mut values = [server, name, host, address, version].map(|text| Value::text(text)).to_vec();

@@ -250,6 +250,10 @@ fn a_worker_is_lost_when_its_lease_has_run_out_by_the_clock_of_the_database_and_
     assert_eq!(lost(), [id.0], "people are told of it for an hour");
     pool.worker.join(&member("one"), LASTS).unwrap();
     assert_eq!(lost(), [0; 0], "unless its process is back");
+    let last = pool.worker.join(&member("one"), LASTS).unwrap();
+    let present = pool.planner.list().unwrap();
+    let lives = present.iter().filter(|found| found.worker.name == "one").map(|found| found.worker.id);
+    assert_eq!(lives.collect::<Vec<_>>(), [last], "a process has one life at a time");
 }
 
 #[test]

@@ -12,8 +12,8 @@
 //! A start is on record before a worker sees it, and the record is how the worker sees it: a planner that
 //! falls between a commit and its outputs loses none. A report is a row until a planner has it on record; it
 //! may be told twice. A worker that could not renew its lease starts nothing after 10 s and has its processes
-//! end, they are over after 13 s by its own clock, and the planner takes it for lost after 16 s by the
-//! database's.
+//! end. After 13 s by its own clock they are over, which it does not report: it is no more, and joins as
+//! another. The planner takes it for lost after 16 s by the database's clock.
 //!
 //! What was broken by hand to see that it is found is a [`Breach`].
 //!
@@ -65,10 +65,12 @@ pub(crate) enum Breach {
     EndedWhenTold,
     /// A worker does not say that it ended a run by itself.
     CutOffUnsaid,
+    /// A worker renews its lease after it has given up what it ran.
+    RenewedWhenOver,
 }
 
 impl Breach {
-    const ALL: [Breach; 11] = [
+    const ALL: [Breach; 12] = [
         Breach::WorkersForgotten,
         Breach::StartsWithAnOldLease,
         Breach::NoDeadline,
@@ -80,6 +82,7 @@ impl Breach {
         Breach::EachAnywhere,
         Breach::EndedWhenTold,
         Breach::CutOffUnsaid,
+        Breach::RenewedWhenOver,
     ];
 }
 

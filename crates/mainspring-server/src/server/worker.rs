@@ -11,7 +11,8 @@
 //! | is old: two thirds of its length without a renewal | is asked to end, and nothing starts; `on_lease_loss = "leave"` continues |
 //! | is over, or the planner has taken the worker for lost | is killed or left, and is not reported; then the worker joins as another |
 //!
-//! A loop that stands still is not renewed for: its lease becomes old, and others run what ran here.
+//! A loop that stands still is not renewed for: its lease becomes old, and others run what ran here. When it
+//! continues it judges its lease first: what the keeper has ended meanwhile is not reported as an end.
 //!
 //! The planner may be anywhere and may fall: nothing here ends by that, and what ends meanwhile is reported
 //! to the next one.
@@ -55,7 +56,8 @@ pub enum MembershipNews {
     Start(Box<Start>),
     /// The planner wants this attempt to end.
     Kill(WorkerId, AttemptKey),
-    /// The planner has taken the worker for lost: others may run what runs here.
+    /// The session is over, as the planner has taken the worker for lost or the loop has ended its lease:
+    /// others may run what runs here.
     Lost,
     /// For people.
     Note(String),
@@ -75,7 +77,7 @@ pub enum WorkerOrder {
     Leave,
     /// Nothing runs here any more, but for these, which SIGKILL has not ended. After
     /// [`Leave`](WorkerOrder::Leave) it is the end of the worker, and what else it was to start has not
-    /// begun; after [`Lost`](MembershipNews::Lost), or a lease that ran out, the worker may join as another.
+    /// begun; after [`Lost`](MembershipNews::Lost) the worker may join as another.
     Empty(Vec<AttemptKey>),
 }
 
@@ -155,6 +157,8 @@ pub struct WorkerLoop {
     is_old: bool,
     /// The lease is over: what ran here is another's, and nothing of it is reported.
     is_lost: bool,
+    /// The membership knows that as well.
+    is_given_up: bool,
     /// The other servers were told of progress.
     has_told: bool,
     /// Wakes the membership's thread, which waits for the database.
@@ -188,6 +192,7 @@ impl WorkerLoop {
             withheld: Vec::new(),
             is_old: false,
             is_lost: false,
+            is_given_up: false,
             has_told: false,
             wake,
         };
@@ -201,35 +206,41 @@ impl WorkerLoop {
     pub fn run(mut self) -> Result<(), Error> {
         loop {
             let now = Moment::now();
-            self.link.lease.turn();
-            self.requests.clear();
-            self.link.news.clear();
-            self.take_requests(now);
-            self.take_news(now);
-            for start in self.work.take_due(now) {
-                self.begin_if_allowed(start, Moment::now());
-            }
-            let mut ends = self.work.turn(now, &mut self.log);
-            if self.work.deadline().is_some_and(|at| at <= now.monotonic) {
-                ends.extend(self.work.start_postponed(now, &mut self.log));
-            }
-            // What is reported is new, or of a run that has ended.
-            if !self.work.take_progress(now).is_empty() || (!ends.is_empty() && self.has_told) {
-                self.tell_progress();
-            }
-            self.report(ends);
-            if let Some(ahead) = self.work.new_ahead() {
-                self.order(WorkerOrder::Ahead(ahead));
-            }
-            self.keep_lease(now);
-            self.work.reap_orphans();
-            self.work.flush(now, &mut self.log);
-            self.log.flush(now.wall);
+            self.turn(now);
             if self.is_done(now) {
                 return self.finish(now);
             }
             self.wait(now)?;
         }
+    }
+
+    /// Does all that can be done without waiting.
+    fn turn(&mut self, now: Moment) {
+        self.keep_lease(now);
+        self.link.lease.turn();
+        self.requests.clear();
+        self.link.news.clear();
+        self.take_requests(now);
+        self.take_news(now);
+        for start in self.work.take_due(now) {
+            self.begin_if_allowed(start, Moment::now());
+        }
+        let mut ends = self.work.turn(now, &mut self.log);
+        if self.work.deadline().is_some_and(|at| at <= now.monotonic) {
+            ends.extend(self.work.start_postponed(now, &mut self.log));
+        }
+        // What is reported is new, or of a run that has ended.
+        if !self.work.take_progress(now).is_empty() || (!ends.is_empty() && self.has_told) {
+            self.tell_progress();
+        }
+        self.report(ends);
+        if let Some(ahead) = self.work.new_ahead() {
+            self.order(WorkerOrder::Ahead(ahead));
+        }
+        self.end_loss();
+        self.work.reap_orphans();
+        self.work.flush(now, &mut self.log);
+        self.log.flush(now.wall);
     }
 
     /// What the membership has to say.
@@ -245,7 +256,10 @@ impl WorkerLoop {
                     }
                 }
                 MembershipNews::Kill(worker, (key, attempt)) => self.kill(worker, key, attempt, now),
-                MembershipNews::Lost => self.lose(now, "the planner has taken this worker for lost"),
+                MembershipNews::Lost => {
+                    self.lose(now, "the planner has taken this worker for lost");
+                    self.is_given_up = true;
+                }
                 MembershipNews::Note(text) => self.note(now, &text),
             }
         }
@@ -275,17 +289,18 @@ impl WorkerLoop {
         Some(LeaseDeadlines::of(self.link.lease.lasts()).judge(self.link.lease.age()?))
     }
 
+    /// The worker may join as another once nothing runs any more that was lost.
+    fn end_loss(&mut self) {
+        if self.is_given_up && self.work.running_count() == 0 {
+            debug_assert!(self.withheld.is_empty(), "what was withheld is another's");
+            (self.is_lost, self.is_given_up) = (false, false);
+            self.order(WorkerOrder::Empty(Vec::new()));
+        }
+    }
+
     /// Ends what runs if the lease is not renewed.
     fn keep_lease(&mut self, now: Moment) {
-        if self.is_lost {
-            if self.work.running_count() == 0 {
-                debug_assert!(self.withheld.is_empty(), "what was withheld is another's");
-                self.is_lost = false;
-                self.order(WorkerOrder::Empty(Vec::new()));
-            }
-            return;
-        }
-        let Some(age) = self.link.lease.age() else { return };
+        let Some(age) = self.link.lease.age().filter(|_| !self.is_lost) else { return };
         let deadlines = LeaseDeadlines::of(self.link.lease.lasts());
         self.work.holds_until(boot_time().saturating_sub(age) + deadlines.over);
         match deadlines.judge(age) {
@@ -330,6 +345,7 @@ impl WorkerLoop {
         }
         self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.execution().process_count()));
         drop(self.work.kill_all_at_once(now, &mut self.log));
+        (self.wake)();
         if !self.work.take_progress(now).is_empty() || self.has_told {
             self.tell_progress();
         }
@@ -436,3 +452,6 @@ fn returned(start: Start) -> AttemptEnd {
     let Start { key, attempt, .. } = start;
     AttemptEnd::new(key, attempt, Outcome::Returned)
 }
+
+#[cfg(test)]
+mod tests;

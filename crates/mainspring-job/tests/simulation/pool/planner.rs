@@ -36,8 +36,9 @@ impl Pool {
             }
         }
         if self.servers[index].planner.is_some() {
-            self.tell_workers(index);
+            // What a worker has reported comes before that it is gone.
             self.tell_reports(index);
+            self.tell_workers(index);
             self.ask(index);
             self.tell_if_due(index);
             self.forget_reports(index);

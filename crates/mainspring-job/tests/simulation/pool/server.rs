@@ -72,7 +72,7 @@ pub(crate) struct Server {
     pub cut_until: Millis,
     pub down_until: Millis,
     pub worker: Option<WorkerPart>,
-    /// The worker that its process was, which was taken for lost.
+    /// The worker that its process was, which is no more.
     pub former: Option<WorkerId>,
     pub planner: Option<PlannerPart>,
 }
@@ -81,6 +81,11 @@ impl Server {
     /// Its boot clock at a time.
     pub(crate) fn boot(&self, now: Millis) -> Millis {
         now + now * self.fast / 1_000
+    }
+
+    /// Whether its worker's lease is over, by its own clock.
+    pub(crate) fn is_over(&self, now: Millis) -> bool {
+        self.worker.as_ref().is_some_and(|worker| OVER <= self.boot(now) - worker.renewed)
     }
 
     pub(crate) fn acts(&self, now: Millis) -> bool {

@@ -20,6 +20,9 @@ impl Pool {
         if self.servers[index].worker.is_none() {
             return self.join(index);
         }
+        if self.servers[index].is_over(now) && self.breach != Breach::RenewedWhenOver {
+            return self.give_up(index);
+        }
         self.renew(index);
         self.append(index);
         self.read_own(index);
@@ -43,7 +46,9 @@ impl Pool {
         let leaves = self.servers[index].worker.as_ref().is_some_and(|worker| worker.leaves.is_some());
         let reason = if leaves { Reason::ServerStopped } else { Reason::ServerCutOff };
         let is_said = self.breach != Breach::CutOffUnsaid;
-        for (key, attempt, id, is_killed, is_cut_off) in learnt {
+        // What ends from then on is another's.
+        let is_over = self.servers[index].is_over(now);
+        for (key, attempt, id, is_killed, is_cut_off) in learnt.into_iter().filter(|_| !is_over) {
             let outcome = match (is_killed, is_cut_off, self.is_calm || !self.random.one_in(5)) {
                 (false, true, _) if is_said => Outcome::CutOff(reason.clone()),
                 (true, ..) | (_, true, _) => Outcome::Killed,
@@ -69,7 +74,12 @@ impl Pool {
         let (seen, assigned, unsent, leaves) = Default::default();
         self.servers[index].worker = Some(WorkerPart { id, renewed, seen, assigned, unsent, leaves });
         self.rows.insert(id, Row { server: index, renewed: self.now, is_leaving: false });
-        self.former.extend(self.servers[index].former.take().map(|former| (id, former)));
+        if let Some(former) = self.servers[index].former.take() {
+            self.former.insert(id, former);
+            if self.rows.remove(&former).is_some() {
+                self.lost.insert(former);
+            }
+        }
     }
 
     fn renew(&mut self, index: usize) {
@@ -91,6 +101,14 @@ impl Pool {
                 self.reap(index);
             }
         }
+    }
+
+    /// It tells what it had learnt before its lease was over, and is no more.
+    fn give_up(&mut self, index: usize) {
+        self.seen.insert("a worker that gave itself up");
+        self.append(index);
+        let former = self.servers[index].worker.take();
+        self.servers[index].former = former.map(|worker| worker.id);
     }
 
     /// What runs at a worker that could not renew its lease is asked to end: it may be tried elsewhere soon.

@@ -11,7 +11,7 @@ use mainspring_job::{
 };
 
 use super::Breach;
-use super::server::{Millis, OVER, PLANNER_LEASE, Report, Server};
+use super::server::{Millis, PLANNER_LEASE, Report, Server};
 use crate::simulation::random::Random;
 
 /// How long each turn of the world takes.
@@ -25,7 +25,7 @@ const CALM: Millis = 90_000;
 pub(crate) const EACH: &str = "each";
 
 /// What the histories must reach together.
-pub(crate) const REACHED: [&str; 21] = [
+pub(crate) const REACHED: [&str; 22] = [
     "a crash",
     "a freeze",
     "a cut",
@@ -44,6 +44,7 @@ pub(crate) const REACHED: [&str; 21] = [
     "a run that outlived its planner",
     "a kill",
     "a lease that was over",
+    "a worker that gave itself up",
     "a run that was cut off at a worker that stayed",
     "a run for each worker",
     "a run whose worker was gone before it began",
@@ -88,7 +89,7 @@ pub(crate) struct Pool {
     pub servers: Vec<Server>,
     pub processes: Vec<Process>,
     pub jobs: Vec<Job>,
-    /// Workers whose rows were taken away because nothing was heard of them.
+    /// Workers whose rows were taken away because nothing was heard of them, or they were there as others.
     pub lost: BTreeSet<WorkerId>,
     /// Whose process each worker is that joined after a loss.
     pub former: BTreeMap<WorkerId, WorkerId>,
@@ -290,10 +291,7 @@ impl Pool {
     /// The keepers end what runs at servers whose lease is over, also where those stand still.
     fn keep(&mut self) {
         for index in 0..self.servers.len() {
-            let server = &self.servers[index];
-            let boot = server.boot(self.now);
-            let is_over = server.worker.as_ref().is_some_and(|worker| OVER <= boot - worker.renewed);
-            if is_over && self.breach != Breach::NoDeadline {
+            if self.servers[index].is_over(self.now) && self.breach != Breach::NoDeadline {
                 self.seen.insert("a lease that was over");
                 self.cut_all_off(index, 0);
             }

@@ -34,12 +34,18 @@ impl MemberLease {
         MemberLease { renewed_ns: AtomicU64::new(0), turned_ns, lasts }
     }
 
-    /// It was renewed by a question that was sent at this boot time.
+    /// It is had by a question that was sent at this boot time.
+    pub fn begin(&self, sent: Duration) {
+        debug_assert!(sent <= boot_time(), "a question is sent before its answer is here");
+        let before_ns = self.renewed_ns.swap(nanoseconds(sent).max(1), Ordering::SeqCst);
+        debug_assert_eq!(before_ns, 0, "the one before has ended");
+    }
+
+    /// It was renewed by a question that was sent at this boot time, unless it has ended since.
     pub fn renewed_at(&self, sent: Duration) {
         debug_assert!(sent <= boot_time(), "a question is sent before its answer is here");
-        let renewed_ns = nanoseconds(sent).max(1);
-        let before_ns = self.renewed_ns.swap(renewed_ns, Ordering::SeqCst);
-        debug_assert!(before_ns <= renewed_ns, "a lease is renewed by later and later questions");
+        let renewed = |before_ns| (before_ns != 0).then(|| nanoseconds(sent).max(before_ns));
+        let _ = self.renewed_ns.fetch_update(Ordering::SeqCst, Ordering::SeqCst, renewed);
     }
 
     /// The loop turns. It does with each news at least.
@@ -54,7 +60,7 @@ impl MemberLease {
         boot_time().saturating_sub(turned) < LeaseDeadlines::of(self.lasts).renew * 2
     }
 
-    /// There is none until it is had again.
+    /// There is none until it is had again: what runs by it is ended.
     pub fn end(&self) {
         self.renewed_ns.store(0, Ordering::SeqCst);
     }
