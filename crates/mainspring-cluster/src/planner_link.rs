@@ -138,14 +138,14 @@ impl PlannerLink {
         }
     }
 
-    /// The workers that are there when planning begins, as facts.
+    /// The workers that are there when planning begins, and what they have reported, as facts.
     ///
     /// # Errors
     /// When they cannot be read.
     pub(super) fn first_facts(&mut self) -> Result<(), StoreError> {
         let present = self.members.list()?;
         present.iter().for_each(|member| self.welcome(member));
-        Ok(())
+        self.tell_reports()
     }
 
     /// Works until the planner has ended.

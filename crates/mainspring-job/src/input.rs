@@ -98,7 +98,8 @@ pub enum Input {
     /// Time has passed. Told at [`Planner::next_due`](crate::Planner::next_due), and as often as one likes.
     Tick,
     /// An attempt has ended. A fact: told again, or of an attempt that is not running, it changes nothing. So
-    /// what a worker reports counts once, also if another planner is told it again.
+    /// what a worker reports counts once, also if another planner is told it again. Told before
+    /// [`Input::Begin`], it counts then, before anything is planned.
     Ended(AttemptEnd),
     /// The answer to [`Output::Load`](crate::Output::Load).
     Loaded {

@@ -246,6 +246,7 @@ impl Planner {
         self.schedule_queue.tell(now);
         self.lookahead.tell(self.ahead_of(now));
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
+        let Some(input) = self.activity.keep_early(input) else { return };
         match input {
             Input::Restore { jobs, former, runs, paused } => self.restore(now, jobs, former, runs, paused),
             Input::Worker(event) => self.worker(now, event),

@@ -47,8 +47,8 @@ const ROWS: [Row; 12] = [
     // that come back within a day, places of what is wrong in a policy, bounds of what waits for a group and
     // for notifications, names that make room for others, silences that count from a definition, dead letters
     // that count once, long names of notifications, definition, starts of machines in pools, definition, ends
-    // by a server's own hand.
-    Row { crates: &["mainspring-job"], lines: 11_647, house: 7_700, later: 2_926 },
+    // by a server's own hand, hand, reports that come before planning begins.
+    Row { crates: &["mainspring-job"], lines: 11_668, house: 7_700, later: 2_947 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers,
     // labels that are words, values in URLs.

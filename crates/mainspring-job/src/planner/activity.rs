@@ -7,10 +7,11 @@
 //! While everything is paused, or the server is about to end, a tick does nothing and no run starts. A pause
 //! is in the store, so a planner may be restored paused. The coming end of a server is not in the store.
 //!
-//! Cost: nothing; the runs of the store are kept until planning begins.
+//! Cost: nothing; the runs of the store, and what workers tell of them, are kept until planning begins.
 
 use jiff::Timestamp;
 
+use crate::input::{Input, WorkerEvent};
 use crate::record::PauseTerms;
 use crate::run::Run;
 
@@ -18,6 +19,8 @@ use crate::run::Run;
 pub(super) struct Activity {
     /// Open runs of the store, until planning begins.
     restoring: Option<Vec<Run>>,
+    /// What was told before of runs and workers that are over.
+    early: Vec<Input>,
     /// How long everything is paused, if it is.
     paused: Option<PauseTerms>,
     is_stopping: bool,
@@ -25,7 +28,7 @@ pub(super) struct Activity {
 
 impl Default for Activity {
     fn default() -> Activity {
-        Activity { restoring: Some(Vec::new()), paused: None, is_stopping: false }
+        Activity { restoring: Some(Vec::new()), early: Vec::new(), paused: None, is_stopping: false }
     }
 }
 
@@ -40,14 +43,27 @@ impl Activity {
         self.paused = self.paused.take().or(paused);
     }
 
-    /// Planning begins. Hands out the runs of the store, in order of their keys.
+    /// Keeps what is over until planning begins, as no run is open before. Returns any other fact.
+    pub(super) fn keep_early(&mut self, input: Input) -> Option<Input> {
+        let is_over = match &input {
+            Input::Worker(event) => !matches!(event, WorkerEvent::Present(_) | WorkerEvent::Leaving(_)),
+            other => matches!(other, Input::Ended(_)),
+        };
+        if self.is_planning() || !is_over {
+            return Some(input);
+        }
+        self.early.push(input);
+        None
+    }
+
+    /// Planning begins. Hands out the runs of the store, in order of their keys, and what was kept, in order.
     ///
     /// # Panics
     /// When it has begun.
-    pub(super) fn begin(&mut self) -> Vec<Run> {
+    pub(super) fn begin(&mut self) -> (Vec<Run>, Vec<Input>) {
         let mut runs = self.restoring.take().expect("a planner begins once");
         runs.sort_by(|one, other| one.key.cmp(&other.key));
-        runs
+        (runs, std::mem::take(&mut self.early))
     }
 
     pub(super) fn is_planning(&self) -> bool {

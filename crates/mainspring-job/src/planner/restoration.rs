@@ -2,7 +2,7 @@
 //!
 //! | a run was | it becomes |
 //! |---|---|
-//! | running, at a worker that is there | as it was |
+//! | running, at a worker that is there | as it was; over, if the worker has reported that |
 //! | running, elsewhere | `abandoned`, before anything else, and its retry policy decides what follows |
 //! | scheduled | as it was; if its time has passed, it is due now |
 //! | queued | as it was, in the line for its slot |
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{Live, Planner};
+use crate::input::Input;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::{Operation, Takeover};
@@ -68,12 +69,20 @@ impl Planner {
     }
 
     pub(super) fn begin(&mut self, now: Timestamp, takeover: Takeover) {
-        let restored = self.activity.begin();
+        let (restored, early) = self.activity.begin();
         self.clock.begin(now);
         self.recall_starts(now, &restored);
         let (running, waiting): (Vec<Run>, Vec<Run>) =
             restored.into_iter().partition(|run| run.state == RunState::Running);
         self.take_over(now, takeover, running);
+        for input in early {
+            match input {
+                Input::Ended(end) => self.ended(now, end),
+                Input::Worker(event) => self.worker(now, event),
+                other => unreachable!("{other:?} is no end"),
+            }
+            self.ledger.end_unit();
+        }
         for run in waiting {
             match self.live(&run) {
                 Some(mut live) => {

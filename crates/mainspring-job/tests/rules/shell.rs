@@ -49,6 +49,8 @@ pub(super) struct Shell {
     pub(super) capacity: usize,
     /// Workers that are there beside that of the server that has the lease, over all planners.
     pub(super) others: Vec<Worker>,
+    /// What the next planner is told of runs and workers before planning begins.
+    pub(super) early: Vec<Input>,
     /// Which actions the next server's worker carries out.
     pub(super) executes: fn(&Action) -> bool,
     pub(super) started: Vec<Start>,
@@ -85,6 +87,7 @@ impl Shell {
             limits,
             capacity: 1_000,
             others: Vec::new(),
+            early: Vec::new(),
             executes: |_| true,
             started: Vec::new(),
             killed_count: 0,
@@ -127,6 +130,7 @@ impl Shell {
         for worker in [self.worker()].into_iter().chain(self.others.clone()) {
             self.tell(Input::Worker(WorkerEvent::Present(worker)));
         }
+        std::mem::take(&mut self.early).into_iter().for_each(|input| self.tell(input));
         self.apply(self.jobs.clone());
         self.tell(Input::Begin { takeover: self.lease.takeover });
         self.tell(Input::Tick);

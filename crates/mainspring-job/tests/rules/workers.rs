@@ -108,6 +108,23 @@ fn the_fall_of_a_planner_ends_no_run_and_what_a_worker_reports_counts_once() {
 }
 
 #[test]
+fn what_workers_reported_before_planning_began_is_over_before_anything_is_planned() {
+    let mut shell = pool(vec![job("j", "0,1 1 * * *", ""), job("k", "0 1 * * *", "")], &[1, 1]);
+    shell.live("2026-01-01T01:00:00Z");
+    let index = |job: &str| shell.started.iter().rposition(|start| start.key.job == name(job)).unwrap();
+    let ends = [("j", Outcome::Succeeded), ("k", failed())].map(|(job, outcome)| {
+        let Start { key, attempt, .. } = shell.started[index(job)].clone();
+        AttemptEnd::new(key, attempt, outcome).into()
+    });
+    shell.now = at("2026-01-01T01:01:00Z");
+    // The worker of one of them is gone since.
+    let gone = gone(shell.started[index("k")].worker.0, Takeover::Unclean, Some(16));
+    shell.early = ends.into_iter().chain([gone]).collect();
+    shell.boot();
+    assert_eq!((shell.states("j").as_str(), shell.states("k").as_str()), ("succeeded running", "failed"));
+}
+
+#[test]
 fn what_ran_at_a_worker_that_is_gone_is_abandoned_once_and_tried_elsewhere() {
     let policies = "overlap=allow retry=2,backoff=1s,jitter=0%,on=abandoned";
     let mut shell = pool(vec![job("j", "@every 1h", policies)], &[1, 1]);

@@ -77,6 +77,10 @@ impl Pool {
                 self.tell(index, Input::Worker(WorkerEvent::Present(worker)));
             }
         }
+        // It may read them soon, or later.
+        if self.random.one_in(2) {
+            self.tell_reports(index);
+        }
         let command = Command::Apply(self.definitions());
         self.tell(index, Input::Command { ticket: NO_CLIENT, command });
         self.tell(index, Input::Begin { takeover: lease.takeover });
