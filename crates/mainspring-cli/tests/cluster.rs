@@ -391,8 +391,7 @@ fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
     one.says(&["show", "later"], "pending");
     other.says(&["run", "long"], "long@");
     one.running.wait_for(&["long", "stdout ready"]);
-    // What has several answers comes through the database as well: the end of a run, and what it writes
-    // until then.
+    // What has several answers comes through the database as well.
     let ended = other.ask(&["run", "--wait", "often"]);
     assert!(ended.code == 0 && ended.stdout.contains("succeeded"), "{} {}", ended.stdout, ended.stderr);
     let run = other.ask(&["history", "long"]).stdout;
@@ -402,7 +401,8 @@ fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
     other.says(&["cancel", &run], "");
     assert_eq!(following.end().0.code(), Some(0), "it ends with the run");
     assert_eq!(other.ask(&["show", "nothing"]).code, 4, "there is no such job");
-    one.says(&["audit"], "asked for by process");
+    other.says(&["pause", "often", "--note", "a new disk"], "");
+    one.says(&["audit"], ": a new disk");
     what_the_database_has_is_asked_of_no_planner(&other, &database, &run);
     // Each says what the servers are like, the standby as the owner sees it.
     other.says(&["status"], "taken over: 1 clean");

@@ -19,7 +19,7 @@
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use mainspring_job::{StoreError, Submission};
+use mainspring_job::{MAX_NOTE_BYTES, StoreError, Submission};
 use mainspring_postgres::{Entry, Inbox};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{Answers, ErrorKind, ErrorWire, IdentifiedRequest, Request, Response};
@@ -147,6 +147,14 @@ fn submitted(entry: &Entry) -> Result<Submission, ErrorWire> {
     }
 }
 
+/// What the audit has of a change: who asked for it at another server, and what was said about it.
+fn remote_note(actor: &str, wire: &IdentifiedRequest) -> String {
+    let note = wire.comment.as_deref().unwrap_or(wire.request.row().note);
+    let mut text = format!("asked for by {actor}{}{note}", if note.is_empty() { "" } else { ": " });
+    text.truncate(text.floor_char_boundary(MAX_NOTE_BYTES));
+    text
+}
+
 impl Planner<'_> {
     /// Whether its server can be asked.
     fn is_at_its_socket(&mut self) -> bool {
@@ -159,17 +167,43 @@ impl Planner<'_> {
     /// What its server says to a request of another.
     fn reply(&mut self, entry: &Entry) -> String {
         let Some(server) = &mut self.server else { return String::new() };
-        let response = match IdentifiedRequest::read(entry.request.as_bytes()).map(|wire| wire.request) {
+        let response = match IdentifiedRequest::read(entry.request.as_bytes()) {
             Err(error) => Response::Error(error),
-            Ok(request) if !request.row().power.is_remote() || request.row().answers != Answers::One => {
+            Ok(wire)
+                if !wire.request.row().power.is_remote() || wire.request.row().answers != Answers::One =>
+            {
                 ErrorWire::response(ErrorKind::Usage, "this does not come through the database")
             }
-            Ok(request) => server.ask(request, Some(format!("asked for by {}", entry.actor))),
+            Ok(wire) => {
+                let note = remote_note(&entry.actor, &wire);
+                server.ask(wire.request, Some(note))
+            }
         };
         if matches!(&response, Response::Error(error) if error.kind == ErrorKind::Temporary) {
             // What it says later would be taken for the answer to the next request.
             self.server = None;
         }
         serde_json::to_string(&response).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_stands_behind_who_asked_and_fits_into_a_row() {
+        let note = |fields: &str| {
+            let text = format!("{{\"command\": \"pause\", \"job\": \"backup\"{fields}}}");
+            remote_note("token ops at b", &IdentifiedRequest::read(text.as_bytes()).unwrap())
+        };
+        assert_eq!(note(""), "asked for by token ops at b");
+        assert_eq!(note(", \"comment\": \"too loud\""), "asked for by token ops at b: too loud");
+        assert_eq!(note(", \"note\": \"a new disk\""), "asked for by token ops at b: a new disk");
+        let long = note(&format!(", \"note\": \"{}\"", "é".repeat(MAX_NOTE_BYTES / 2)));
+        assert!(
+            long.len() <= MAX_NOTE_BYTES && long.starts_with("asked for by token ops at b: éé"),
+            "{long}"
+        );
     }
 }
