@@ -207,7 +207,7 @@ impl RequestProxy {
                 }
             }
             if self.others.take() {
-                return Ok(ChangesWire { is_cut_short: true, ..ChangesWire::default() });
+                return Ok(ChangesWire { is_cut_short: true, is_elsewhere: true, ..ChangesWire::default() });
             }
             wait_for_any(&[], &[], &[listener.as_fd()], Some(LOOK_INTERVAL))?;
             if is_left(listener.as_fd()) {

@@ -26,8 +26,8 @@ export interface Events {
   "server.ending": Record<string, never>;
   /** Every 15 seconds, without an id: by this the page knows that the stream lives. */
   beat: Record<string, never>;
-  /** What was missed is not known: ask again. */
-  reset: Record<string, never>;
+  /** What was missed is not known: ask again. Where another server plans it is all that is told. */
+  reset: { elsewhere?: boolean };
 }
 
 export type EventName = keyof Events;

@@ -154,7 +154,7 @@ impl EventStream {
             ring.add("clock.jumped", &json!({}));
         }
         if changes.is_cut_short {
-            ring.add("reset", &json!({}));
+            ring.add("reset", &json!({ "elsewhere": changes.is_elsewhere }));
         }
         drop(ring);
         self.news.notify_waiters();
@@ -274,6 +274,9 @@ mod tests {
         for strange in ["0.1", "x", "..", "9999999999999.1", &format!("{}.3", end.epoch)] {
             assert_eq!(feed.position(Some(strange)), (end, true), "{strange}");
         }
+        feed.tell(&ChangesWire { is_cut_short: true, is_elsewhere: true, ..ChangesWire::default() });
+        let (text, end) = feed.since(end);
+        assert!(text.ends_with("event: reset\ndata: {\"elsewhere\":true}\n\n"), "{text}");
         (0..2_000).for_each(|number| feed.tell(&change(number)));
         let (text, last) = feed.since(end);
         assert!(text.contains("event: reset"), "{text}");

@@ -228,7 +228,7 @@ pub const ROUTES: &[Route] = &[
     Route::get(LOOK, "/api/v1/audit", "who asked for what, the newest first", &overview::audit)
         .with_query(&["q", "since", "actor", "job", "after", "limit"])
         .with_answers(&[(200, Json(of::<List<overview::AuditEntry>>))]),
-    Route::get(LOOK, "/api/v1/events", "what happens, as it happens", &events::events)
+    Route::get(LOOK, "/api/v1/events", "what happens; `reset` alone if another plans", &events::events)
         .with_query(&["after"])
         .with_answers(&[(200, Media(&["text/event-stream"]))]),
     Route::post(

@@ -69,6 +69,9 @@ pub struct ChangesWire {
     pub clock: bool,
     /// Whether there were more than are told.
     pub is_cut_short: bool,
+    /// Whether another server plans, of which no change is told one by one.
+    #[serde(default)]
+    pub is_elsewhere: bool,
 }
 
 /// A run that changed.
