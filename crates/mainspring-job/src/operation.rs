@@ -16,6 +16,7 @@ use crate::audit::Audit;
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::outcome::Outcome;
+use crate::policy::Retention;
 use crate::reason::Reason;
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Run, RunKey};
@@ -42,9 +43,10 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Move` | the run in the state it is to leave | `New`; from `dead` to `scheduled` all attempts so far are forgiven, and from `running` to `queued` or `scheduled` the last, which ends as `returned`: see [`Run::forgiven`] |
 /// | `Begin`, `End`, `Clear`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
-/// | `Define`, `Mark`, `PauseAll`, `Audit`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
+/// | `Define`, `Mark`, `PauseAll`, `Audit`, `Prune` | anything else | `New`; a mark with the same timetable never moves a watermark back |
 /// | `Rewind` | the job | `New`; its watermark is that of the mark |
-/// | `Forget` | the job | `New`; its mark stays with the absence, and its runs until they are pruned |
+/// | `Prune` | a job without a source, none of whose runs is left, with a watermark before that time | `Gone`: its record goes too |
+/// | `Forget` | the job | `New`; its mark stays with the absence or the retention, and its runs until they are pruned |
 /// | `Mark`, `Rewind`, `Forget` | no such job | `Missing` |
 ///
 /// # Example
@@ -158,10 +160,12 @@ pub enum Operation {
         /// What is kept of it beside the mark until a definition comes or the job is forgotten again; `None`
         /// drops what was kept.
         absence: Option<Absence>,
+        /// By what its history goes from now on. Kept where there is no absence.
+        retention: Retention,
     },
     /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of
-    /// them. That of all one-shot jobs a store may put off until it is asked for something: what has ended by
-    /// then counts too.
+    /// them; and with the last of a removed job the record of that. That of all one-shot jobs a store may put
+    /// off until it is asked for something: what has ended by then counts too.
     Prune {
         /// Whose; `None` for those of all one-shot jobs together.
         job: Option<JobName>,
@@ -187,7 +191,7 @@ pub const MAX_PRUNED: usize = 1_000;
 ///
 /// let mut store = MemoryStore::new();
 /// let lease = store.acquire(&Owner::new("example"))?;
-/// let forget = Operation::Forget { job: "backup".parse()?, absence: None };
+/// let forget = Operation::Forget { job: "backup".parse()?, absence: None, retention: Default::default() };
 /// let batch = Batch::new(1, vec![forget]);
 /// assert_eq!(store.commit(lease, &batch)?.answers, [Answer::Missing], "there is no such job");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -365,6 +365,8 @@ pub enum Note {
     Returned(JobName),
     /// Ended runs of a job were dropped because a command asked for it; their output is to go with them.
     Purged(JobName),
+    /// A job was removed so long ago that the store has nothing of it any more; nor is its output to stay.
+    Forgotten(JobName),
     /// The store knew the run already, and it was not started a second time. Only another owner of the store,
     /// or a fault, can cause this.
     Refused(RunKey),

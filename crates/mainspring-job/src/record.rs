@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::absence::Absence;
 use crate::name::JobName;
+use crate::policy::Retention;
 use crate::state::RunState;
 
 /// Why a job is paused.
@@ -190,10 +191,12 @@ pub struct JobRecord {
     /// How far it is.
     pub mark: Mark,
     /// Where its definition came from: see [`Job::source`](crate::Job::source). `None`: the job was removed,
-    /// and what is left is its mark, so that nothing fires again if it comes back.
+    /// and what is left is its mark, so that nothing fires again if it comes back while its history is kept.
     pub source: Option<String>,
     /// What is kept of a job without a source, if it may come back as it was.
     pub absence: Option<Absence>,
+    /// By what the history of a removed job goes.
+    pub retention: Retention,
     /// Its definition, if the store is where it lives: see [`Job::text`](crate::Job::text).
     pub text: String,
     /// Of its runs that are kept and not open, the one with the latest nominal time. The store keeps it with
@@ -206,7 +209,8 @@ pub struct JobRecord {
 impl JobRecord {
     /// The record of a job whose definition is not kept by the store.
     pub fn new(mark: Mark, source: Option<String>) -> JobRecord {
-        JobRecord { mark, source, absence: None, text: String::new(), last: None, last_success: None }
+        let (absence, retention, text) = (None, Retention::default(), String::new());
+        JobRecord { mark, source, absence, retention, text, last: None, last_success: None }
     }
 
     /// Since when no run of it has succeeded: from when on it is defined, where none has since then.

@@ -18,8 +18,8 @@
 use std::borrow::Cow;
 
 use mainspring_job::{
-    Absence, Assignment, Audit, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome,
-    Pause, Reason, Run, RunKey, RunState, Work,
+    Assignment, Audit, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause,
+    Reason, Run, RunKey, RunState, Work,
 };
 use mainspring_rows::{nanoseconds, number};
 use serde_json::{Value, json};
@@ -127,8 +127,8 @@ fn seldom(operation: &Operation) -> OperationRow<'_> {
             (Some(&mark.job), details)
         }
         Operation::Mark(mark) | Operation::Rewind(mark) => (Some(&mark.job), mark_document(mark)),
-        Operation::Forget { job, absence } => {
-            let text = absence.as_ref().map(Absence::stored).unwrap_or_default();
+        Operation::Forget { job, absence, retention } => {
+            let text = mainspring_rows::left(absence.as_ref(), *retention);
             (Some(job), json!({ "text": escape(&text) }))
         }
         Operation::Prune { job, keep, before } => {

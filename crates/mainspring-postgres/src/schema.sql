@@ -604,7 +604,7 @@ DECLARE
     own int8;
     dropped int8;
 BEGIN
-    FOR o IN SELECT u.job, m.* FROM unnest(ops) AS u, jsonb_to_record(u.details) AS m (keep int8, before int8, most int8) LOOP
+    FOR o IN SELECT u.place, u.job, m.* FROM unnest(ops) AS u, jsonb_to_record(u.details) AS m (keep int8, before int8, most int8) LOOP
         surplus := least(o.most, greatest(0, CASE WHEN o.job IS NULL THEN t.once + (SELECT p.once FROM mainspring.planner AS p)
             ELSE coalesce((SELECT j.over FROM mainspring.job AS j WHERE j.name = o.job), mainspring.over_of(o.job)) END - o.keep));
         once := (o.job IS NULL)::int;
@@ -639,6 +639,10 @@ BEGIN
         IF 0 < dropped THEN
             t := mainspring.count_over(t, ARRAY[ROW(coalesce(o.job, ''), o.job IS NULL, -dropped, NULL)::mainspring.change]);
         END IF;
+        -- The row of a removed job goes with the last of its runs, unless it was planned too far for that.
+        DELETE FROM mainspring.job AS j WHERE j.name = o.job AND j.source IS NULL AND j.watermark < o.before
+            AND NOT EXISTS (SELECT FROM mainspring.run AS r WHERE r.job = o.job OFFSET 0);
+        t.answers[o.place] := CASE WHEN FOUND THEN 'G' ELSE 'N' END;
     END LOOP;
     RETURN t;
 END $$;

@@ -24,8 +24,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use mainspring_job::{
     Absence, Action, Answer, Attempt, Audit, AuditRow, Cause, Counts, JobName, JobRecord, LastRun, Mark,
-    Once, OnceId, Outcome, Pause, PauseTerms, Reason, Run, RunKey, RunState, Span, StoreError, Work,
-    WorkerId,
+    Once, OnceId, Outcome, Pause, PauseTerms, Reason, Retention, Run, RunKey, RunState, Span, StoreError,
+    Work, WorkerId,
 };
 
 /// What a column holds, or why it cannot be read.
@@ -283,7 +283,11 @@ pub fn job(row: &dyn Columns) -> ReadResult<JobRecord> {
     let stored = text(row, 8)?;
     match record.source {
         Some(_) => record.text = stored.into_owned(),
-        None => record.absence = Absence::from_stored(&stored),
+        None => {
+            record.absence = Absence::from_stored(&stored);
+            // The version before kept nothing of a removed job there.
+            record.retention = stored.parse().unwrap_or_default();
+        }
     }
     if let (Some(nominal), Some(name), Some(ended)) =
         (maybe_time_at(row, 12)?, row.maybe_text(14)?, maybe_time_at(row, 15)?)
@@ -292,6 +296,11 @@ pub fn job(row: &dyn Columns) -> ReadResult<JobRecord> {
     }
     record.last_success = maybe_time_at(row, 16)?;
     Ok(record)
+}
+
+/// The column `text` of a job without a source.
+pub fn left(absence: Option<&Absence>, retention: Retention) -> String {
+    absence.map_or_else(|| retention.to_string(), Absence::stored)
 }
 
 /// Out of two columns: the end, and the note.

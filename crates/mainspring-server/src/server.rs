@@ -326,7 +326,7 @@ impl Server {
     }
 
     fn note_of_planner(&mut self, now: Timestamp, note: &Note) {
-        if let Note::Purged(job) = note {
+        if let Note::Purged(job) | Note::Forgotten(job) = note {
             self.work.outputs.drop_all(job);
         }
         self.log.line(note_line::of(note, now));

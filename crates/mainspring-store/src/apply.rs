@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Absence, Answer, Audit, Forgiveness, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation,
-    Outcome, Pause, Reason, Run, RunKey, RunState, StoreError, Work, WorkerId,
+    Answer, Audit, Forgiveness, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome,
+    Pause, Reason, Run, RunKey, RunState, StoreError, Work, WorkerId,
 };
 use rusqlite::{Connection, Params, params};
 
@@ -69,7 +69,12 @@ impl BatchWriter<'_> {
             Operation::Define { mark, source, text } => self.define(mark, source, text),
             Operation::Mark(mark) => self.keep_mark(mark),
             Operation::Rewind(mark) => self.rewind(mark),
-            Operation::Forget { job, absence } => self.forget(job, absence.as_ref()),
+            Operation::Forget { job, absence, retention } => {
+                self.counts.jobs -= i64::from(self.is_defined(job)? == Some(true));
+                let sql = "UPDATE job SET source = NULL, text = ?2 WHERE name = ?1";
+                let text = mainspring_rows::left(absence.as_ref(), *retention);
+                Ok(new_or_missing(self.execute(sql, params![job.as_str(), text])?))
+            }
             Operation::Prune { job, keep, before } => self.prune(job.as_ref(), *keep, *before),
             Operation::PauseAll(terms) => {
                 let sql = "UPDATE head SET is_paused = ?1, pause_until = ?2, pause_note = ?3";
@@ -369,13 +374,6 @@ impl BatchWriter<'_> {
         self.keep_mark(mark)
     }
 
-    fn forget(&mut self, job: &JobName, absence: Option<&Absence>) -> ApplyResult {
-        self.counts.jobs -= i64::from(self.is_defined(job)? == Some(true));
-        let sql = "UPDATE job SET source = NULL, text = ?2 WHERE name = ?1";
-        let text = absence.map(Absence::stored).unwrap_or_default();
-        Ok(new_or_missing(self.execute(sql, params![job.as_str(), text])?))
-    }
-
     /// What ended first goes first, at most [`MAX_PRUNED`].
     fn prune(&mut self, job: Option<&JobName>, keep: u32, before: Timestamp) -> ApplyResult {
         let over = "state NOT IN ('scheduled', 'queued', 'running', 'dead')";
@@ -397,7 +395,10 @@ impl BatchWriter<'_> {
         for run in AskedConnection(self.connection).rows("prune", &sql, values, mainspring_rows::run)? {
             self.drop_run(&run)?;
         }
-        Ok(Answer::New)
+        let sql = "DELETE FROM job WHERE name = ?1 AND source IS NULL AND watermark < ?2
+            AND NOT EXISTS (SELECT 1 FROM run WHERE job = ?1)";
+        let dropped_count = self.execute(sql, params![name, nanoseconds(before)])?;
+        Ok(if dropped_count == 0 { Answer::New } else { Answer::Gone })
     }
 
     fn drop_run(&mut self, run: &Run) -> Result<(), StoreError> {

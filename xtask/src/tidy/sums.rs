@@ -47,8 +47,9 @@ const ROWS: [Row; 12] = [
     // that come back within a day, places of what is wrong in a policy, bounds of what waits for a group and
     // for notifications, names that make room for others, silences that count from a definition, dead letters
     // that count once, long names of notifications, definition, starts of machines in pools, definition, ends
-    // by a server's own hand, hand, reports that come before planning begins.
-    Row { crates: &["mainspring-job"], lines: 11_668, house: 7_700, later: 2_947 },
+    // by a server's own hand, hand, reports that come before planning begins, definition, histories of
+    // removed jobs.
+    Row { crates: &["mainspring-job"], lines: 11_746, house: 7_700, later: 2_947 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers,
     // labels that are words, values in URLs.
@@ -64,10 +65,10 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 4_192, house: 0, later: 4_201 },
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows, why one is
     // busy, a log that gives its room back, questions over a new session, a step of the schema, a limit of
-    // the size of files, schema, databases that take no writes.
+    // the size of files, schema, databases that take no writes, schema, histories of removed jobs.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_604,
+        lines: 4_615,
         house: 3_600,
         later: 675,
     },

@@ -82,7 +82,9 @@ impl Planner {
         }
         self.forget(now, name);
         // A command of its own for each portion: a unit of operations drops no more than one prune does.
-        self.ledger.record(Operation::Prune { job: Some(name.clone()), keep: 0, before: now });
+        // Its record goes later, as that of each removed job does.
+        let before = Timestamp::MIN;
+        self.ledger.record(Operation::Prune { job: Some(name.clone()), keep: 0, before });
         self.ledger.perform(Output::Note(Note::Purged(name.clone())));
         Reply::Done
     }

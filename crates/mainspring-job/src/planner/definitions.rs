@@ -29,8 +29,9 @@
 //! | a run that runs | continues to its end; a retry waits | the same | continues to its end, and is not tried again |
 //! | as one that follows others | hears of no ends | hears of those to come | is none |
 //!
-//! The mark of a job stays for ever. So nothing fires again if the job comes back, with the timetable that it
-//! had, while the clock shows an earlier time.
+//! The mark of a job stays until retention has dropped the last of its runs, and its name goes with it. So
+//! nothing fires again if the job comes back, with the timetable that it had, while the clock shows an
+//! earlier time.
 //!
 //! Cost: O(log n) for each job of the set, and for each of its runs that ends with it.
 //!
@@ -156,7 +157,6 @@ impl Planner {
                 self.ledger.end_unit();
             }
             self.jobs.drop_name(name);
-            self.pruning.drop_name(name);
         }
         self.jobs.len() < self.limits.max_jobs
     }
@@ -180,7 +180,8 @@ impl Planner {
         self.withdraw_definition(name);
         self.hold(name);
         self.expect(name);
-        self.ledger.record(Operation::Forget { job: name.clone(), absence: Some(absence) });
+        let retention = self.pruning.retention(name);
+        self.ledger.record(Operation::Forget { job: name.clone(), absence: Some(absence), retention });
     }
 
     /// A job that is absent was to be looked at: it is removed if it has not come back in time.
@@ -216,7 +217,19 @@ impl Planner {
         }
         self.withdraw_definition(name);
         self.jobs.remove(name, &mut self.schedule_queue);
-        self.ledger.record(Operation::Forget { job: name.clone(), absence: None });
+        let retention = self.pruning.retention(name);
+        self.pruning.keep(name, retention);
+        self.ledger.record(Operation::Forget { job: name.clone(), absence: None, retention });
+    }
+
+    /// The store has nothing of a removed job any more, unless it is back by now, or was and left a run.
+    pub(super) fn drop_name(&mut self, name: &JobName) {
+        let is_removed = self.jobs.source(name).is_none() && self.jobs.absence(name).is_none();
+        if is_removed && !self.jobs.is_crowded(name) && self.runs.of(name).next().is_none() {
+            self.jobs.drop_name(name);
+            self.pruning.drop_name(name);
+            self.ledger.perform(Output::Note(Note::Forgotten(name.clone())));
+        }
     }
 
     /// Nothing rests on the definition of a job any more.

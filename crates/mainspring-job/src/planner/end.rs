@@ -264,15 +264,9 @@ impl Planner {
         if !self.activity.is_planning() || self.activity.is_stopping() {
             return;
         }
-        let mut looks = self.pruning.take_looks(now);
-        let last = looks.pop();
-        for prune in looks {
+        for (whose, prune) in self.pruning.take_looks(now) {
             self.ledger.end_unit();
-            self.ledger.record(prune);
-        }
-        if let Some(last) = last {
-            self.ledger.end_unit();
-            self.ledger.record_for(last, Subject::Looked);
+            self.ledger.record_for(prune, Subject::Looked(whose));
         }
     }
 }

@@ -11,11 +11,12 @@
 //! | a watermark grows | but for a new timetable, which counts from now on, and for a rewind |
 //! | a job that waits for room is in line for it | once, in the order in which they were due |
 //!
-//! A name stays known: of a job that was removed the mark is kept, so that nothing fires again if it comes
-//! back. Of one that is absent all is kept: see [`Absence`]. Where there is no room for another name, removed
-//! and absent jobs are forgotten; one that comes back then is planned from that moment on.
+//! A name stays known while something of it is in the store: of a job that was removed the mark is kept, so
+//! that nothing fires again if it comes back. Of one that is absent all is kept: see [`Absence`]. Where there
+//! is no room for another name, removed and absent jobs are forgotten; one that comes back then is planned
+//! from that moment on.
 //!
-//! Cost: O(log n) for each question and change; memory for each name that was ever known.
+//! Cost: O(log n) for each question and change; memory for each name that is known.
 //!
 //! Does not write: the code that changes a mark has it recorded.
 

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::audit::Audit;
 use crate::holder::Holder;
 use crate::input::{RunRequest, Ticket};
+use crate::name::JobName;
 use crate::once::{Once, OnceId, Submission};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
 use crate::output::{Output, Reply, Start};
@@ -41,8 +42,8 @@ pub(super) enum Subject {
     Withdrawn(OnceId),
     /// A dead letter that is open again, if it was one.
     Revived(Box<Run>),
-    /// The last of the histories that are looked at together.
-    Looked,
+    /// A history that is looked at: that of all one-shot jobs without a name.
+    Looked(Option<JobName>),
 }
 
 #[derive(Debug)]

@@ -13,7 +13,8 @@
 //!
 //! With the run of a one-shot job its idempotency key goes.
 //!
-//! A job without a definition is not looked at: its retention is not known, and it may come back.
+//! A job without a definition is not looked at while it may come back. One that was removed is looked at by
+//! the retention that it had, until the store has dropped the last of its runs, and with that its row.
 //!
 //! Cost: O(log n) for each row that ends; one operation for [`PRUNE_EVERY`] of them, and one for each job at
 //! a start and a day.
@@ -48,8 +49,8 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 #[derive(Debug)]
 struct History {
     retention: Retention,
-    /// Whether that is its own, and not the usual one of a job that has no definition.
-    is_defined: bool,
+    /// Whether it goes by that: its job has a definition, or was removed.
+    is_kept: bool,
     ended_count: u32,
 }
 
@@ -62,8 +63,8 @@ pub(super) struct Pruning {
     due: BTreeSet<Option<JobName>>,
     /// What is to be looked at beside that, the next first.
     looks: VecDeque<Option<JobName>>,
-    /// Some are on their way to the disk.
-    is_looking: bool,
+    /// So many are on their way to the disk.
+    looking_count: usize,
     /// When all are looked at again.
     next_round: Option<Timestamp>,
 }
@@ -72,26 +73,34 @@ impl Pruning {
     pub(super) fn new(once_retention: Retention) -> Pruning {
         Pruning {
             jobs: BTreeMap::new(),
-            once: History { retention: once_retention, is_defined: true, ended_count: 0 },
+            once: History { retention: once_retention, is_kept: true, ended_count: 0 },
             due: BTreeSet::new(),
             looks: VecDeque::from([None]),
-            is_looking: false,
+            looking_count: 0,
             next_round: None,
         }
     }
 
-    /// The store knows a job, which may have no definition.
-    pub(super) fn know(&mut self, job: &JobName) {
-        let history = History { retention: Retention::default(), is_defined: false, ended_count: 0 };
-        self.jobs.entry(job.clone()).or_insert(history);
+    /// The store knows a job, which may have no definition: if it is removed, so much of its history is kept.
+    pub(super) fn know(&mut self, job: &JobName, retention: Retention) {
+        let new = History { retention, is_kept: false, ended_count: 0 };
+        let history = self.jobs.entry(job.clone()).or_insert(new);
+        if !history.is_kept {
+            history.retention = retention;
+        }
     }
 
-    /// A job is defined, and so much of its history is kept.
+    /// So much of a job's history is kept.
+    pub(super) fn retention(&self, job: &JobName) -> Retention {
+        self.jobs.get(job).map_or_else(Retention::default, |history| history.retention)
+    }
+
+    /// A job is defined or removed, and so much of its history is kept.
     pub(super) fn keep(&mut self, job: &JobName, retention: Retention) {
-        self.know(job);
-        let history = self.jobs.get_mut(job).expect("it is known");
-        if !history.is_defined || history.retention != retention {
-            (history.retention, history.is_defined) = (retention, true);
+        let new = History { retention, is_kept: false, ended_count: 0 };
+        let history = self.jobs.entry(job.clone()).or_insert(new);
+        if !history.is_kept || history.retention != retention {
+            (history.retention, history.is_kept) = (retention, true);
             self.looks.push_back(Some(job.clone()));
         }
     }
@@ -120,29 +129,28 @@ impl Pruning {
     }
 
     /// The next that are looked at, each an operation of its own; nothing before the others are on disk.
-    pub(super) fn take_looks(&mut self, now: Timestamp) -> Vec<Operation> {
+    pub(super) fn take_looks(&mut self, now: Timestamp) -> Vec<(Option<JobName>, Operation)> {
         // A clock that was set back makes no round later.
         let next = now.saturating_add(DAY).unwrap_or(Timestamp::MAX);
         let at = self.next_round.get_or_insert(next);
         *at = (*at).min(next);
         if *at <= now {
             *at = next;
-            let defined = self.jobs.iter().filter(|(_, history)| history.is_defined);
-            self.looks = defined.map(|(name, _)| Some(name.clone())).chain([None]).collect();
+            let theirs = self.jobs.iter().filter(|(_, history)| history.is_kept);
+            self.looks = theirs.map(|(name, _)| Some(name.clone())).chain([None]).collect();
         }
-        if self.is_looking || self.looks.is_empty() {
+        if 0 < self.looking_count {
             return Vec::new();
         }
-        self.is_looking = true;
-        let count = self.looks.len().min(MAX_LOOKS);
-        let whose: Vec<_> = self.looks.drain(..count).collect();
-        whose.into_iter().map(|whose| self.prune(now, whose)).collect()
+        self.looking_count = self.looks.len().min(MAX_LOOKS);
+        let whose: Vec<_> = self.looks.drain(..self.looking_count).collect();
+        whose.into_iter().map(|whose| (whose.clone(), self.prune(now, whose))).collect()
     }
 
-    /// Those looks are on disk.
-    pub(super) fn end_looks(&mut self) {
-        debug_assert!(self.is_looking, "looks end that were on their way");
-        self.is_looking = false;
+    /// One of those looks is on disk.
+    pub(super) fn end_look(&mut self) {
+        debug_assert!(0 < self.looking_count, "a look ends that was on its way");
+        self.looking_count -= 1;
     }
 
     fn prune(&self, now: Timestamp, job: Option<JobName>) -> Operation {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::pruning::Pruning;
 use super::{Live, Planner};
 use crate::input::Input;
 use crate::job::Job;
@@ -48,10 +49,13 @@ impl Planner {
             let last = record.last.as_ref().map(|last| last.ended);
             let known = [Some(record.mark.watermark), last, record.last_success];
             self.quarantine.hear(known.into_iter().flatten().filter(is_past));
-            self.pruning.know(&record.mark.job);
+            let is_removed = record.source.is_none() && record.absence.is_none();
+            let note = if is_removed { Pruning::keep } else { Pruning::know };
+            note(&mut self.pruning, &record.mark.job, record.retention);
             self.jobs.restore(record);
         }
         for job in former {
+            self.pruning.know(&job.name, job.work.policies.retention);
             self.jobs.remember(job);
         }
     }

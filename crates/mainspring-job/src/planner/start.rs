@@ -108,7 +108,12 @@ impl Planner {
                     self.lookahead.withdraw(id);
                     self.runs.batches.change_all();
                 }
-                (Subject::Looked, _) => self.pruning.end_looks(),
+                (Subject::Looked(whose), answer) => {
+                    self.pruning.end_look();
+                    if let (Some(name), Answer::Gone) = (whose, answer) {
+                        self.drop_name(&name);
+                    }
+                }
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);

@@ -130,6 +130,7 @@ mod holders;
 mod laws;
 mod one_shot_histories;
 mod owners;
+mod retention;
 mod rule;
 mod store_fixture;
 mod submitted_runs;
@@ -208,9 +209,8 @@ impl std::error::Error for Violation {}
 /// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
 /// ```
 pub fn exercise<G: StoreFixture>(fixture: &mut G, script_count: u64) -> Result<(), Violation> {
-    for (law, check) in
-        laws::all::<G>().into_iter().chain(owners::all()).chain([holders::law(), submitted_runs::law()])
-    {
+    let others = [holders::law(), submitted_runs::law(), retention::law()];
+    for (law, check) in laws::all::<G>().into_iter().chain(owners::all()).chain(others) {
         check(fixture).map_err(|found| Violation { law: law.to_owned(), found })?;
     }
     for seed in replay::seeds(0..script_count) {

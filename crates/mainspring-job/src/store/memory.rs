@@ -163,10 +163,11 @@ impl MemoryStore {
                 record.mark = mark.clone();
                 Answer::New
             }
-            Operation::Forget { job, absence } => {
+            Operation::Forget { job, absence, retention } => {
                 let Some(record) = self.jobs.get_mut(job) else { return Answer::Missing };
                 (record.source, record.text) = (None, String::new());
                 record.absence.clone_from(absence);
+                record.retention = if absence.is_none() { *retention } else { Default::default() };
                 Answer::New
             }
             Operation::Prune { job, keep, before } => self.prune(job.as_ref(), *keep, *before),
@@ -280,6 +281,7 @@ impl MemoryStore {
         let new = JobRecord::new(mark.clone(), None);
         let record = self.jobs.entry(mark.job.clone()).or_insert(new);
         (record.source, record.absence) = (Some(source.to_owned()), None);
+        record.retention = Default::default();
         text.clone_into(&mut record.text);
         Answer::New
     }
@@ -309,7 +311,13 @@ impl MemoryStore {
             self.attempts.retain(|(of, _), _| *of != key);
             self.keys.retain(|_, (_, of)| *of != key);
         }
-        Answer::New
+        let is_past = |record: &JobRecord| record.source.is_none() && record.mark.watermark < before;
+        let is_left = |name: &JobName| self.runs.keys().any(|key| key.job == *name);
+        match job.filter(|name| self.jobs.get(*name).is_some_and(is_past) && !is_left(name)) {
+            Some(name) => drop(self.jobs.remove(name)),
+            None => return Answer::New,
+        }
+        Answer::Gone
     }
 }
 

@@ -124,6 +124,7 @@ fn a_job_whose_definition_is_not_there_keeps_its_history() {
     let jobs = std::mem::take(&mut shell.jobs);
     for _ in 0..3 {
         shell.now += SignedDuration::from_hours(24 * 200);
+        shell.former.clone_from(&jobs);
         shell.boot();
     }
     let count = |shell: &mut Shell| shell.runs("j").iter().filter(|run| run.cause == Cause::Request).count();
@@ -131,6 +132,107 @@ fn a_job_whose_definition_is_not_there_keeps_its_history() {
     shell.jobs = jobs;
     shell.boot();
     assert_eq!(count(&mut shell), 300);
+}
+
+/// A job that has run five times, on the first of March, and was removed then.
+fn removed(policies: &str) -> Shell {
+    let mut shell = Shell::new("2026-03-01T00:30:00Z", vec![job("j", "0 1 1 1 *", policies)]);
+    life(&mut shell, "j", 5);
+    shell.jobs.clear();
+    assert_eq!(shell.command(Command::Remove(name("j"))), Reply::Done);
+    shell
+}
+
+/// That time comes, with a restart or without. How many runs there are, and how many names.
+fn left(shell: &mut Shell, time: &str, has_restart: bool) -> (usize, usize) {
+    if has_restart {
+        shell.now = at(time);
+        shell.boot();
+    } else {
+        shell.live(time);
+        shell.tell(Input::Tick);
+    }
+    (shell.runs("j").len(), shell.store.jobs().unwrap().0.len())
+}
+
+#[test]
+fn a_removed_job_goes_by_the_retention_that_it_had_and_its_name_with_the_last_of_its_runs() {
+    for has_restart in [false, true] {
+        let mut shell = removed("retention=keep=100,days=3");
+        assert_eq!(left(&mut shell, "2026-03-03T12:00:00Z", has_restart), (5, 1));
+        assert!(!shell.notes.contains(&Note::Forgotten(name("j"))));
+        assert_eq!(left(&mut shell, "2026-03-05T12:00:00Z", has_restart), (0, 0));
+        assert!(shell.notes.contains(&Note::Forgotten(name("j"))));
+        let mut shell = removed("retention=days=300");
+        assert_eq!(left(&mut shell, "2026-12-01T12:00:00Z", has_restart), (5, 1));
+    }
+}
+
+#[test]
+fn a_removed_job_that_is_back_in_time_has_its_history_and_later_is_new() {
+    for has_restart in [false, true] {
+        let mut shell = removed("retention=days=3");
+        let back = vec![job("j", "0 1 1 1 *", "retention=days=3")];
+        assert_eq!(left(&mut shell, "2026-03-03T12:00:00Z", has_restart), (5, 1));
+        assert_eq!(shell.apply(back.clone()).added, [name("j")]);
+        assert_eq!(shell.runs("j").len(), 5);
+        assert_eq!(shell.command(Command::Remove(name("j"))), Reply::Done);
+        assert_eq!(
+            left(&mut shell, "2026-03-05T12:00:00Z", has_restart),
+            (0, 1),
+            "it was there on the third"
+        );
+        assert_eq!(left(&mut shell, "2026-03-07T12:00:00Z", has_restart), (0, 0));
+        assert_eq!(shell.apply(back).added, [name("j")]);
+        assert!(matches!(shell.command(Command::Trigger(RunRequest::new(name("j")))), Reply::Planned { .. }));
+        assert_eq!(left(&mut shell, "2026-03-20T12:00:00Z", false), (1, 1));
+    }
+}
+
+#[test]
+fn a_run_of_a_removed_job_that_runs_or_is_a_dead_letter_keeps_its_name() {
+    let policies = "retention=days=3 dead-letters=always";
+    for is_dead in [false, true] {
+        let mut shell = Shell::new("2026-03-01T00:30:00Z", vec![job("j", "0 1 1 1 *", policies)]);
+        shell.command(Command::Trigger(RunRequest::new(name("j"))));
+        if is_dead {
+            shell.end(0, failed());
+        }
+        shell.jobs.clear();
+        shell.command(Command::Remove(name("j")));
+        assert_eq!(left(&mut shell, "2026-03-12T12:00:00Z", is_dead), (1, 1));
+        if is_dead {
+            let key = shell.runs("j").remove(0).key;
+            assert_eq!(shell.command(Command::DropDead(key)), Reply::Done);
+        } else {
+            shell.end(0, Outcome::Succeeded);
+        }
+        assert_eq!(left(&mut shell, "2026-03-14T12:00:00Z", false), (1, 1), "it ended on the twelfth");
+        assert_eq!(left(&mut shell, "2026-03-16T12:00:00Z", false), (0, 0));
+    }
+}
+
+#[test]
+fn a_store_in_which_names_come_and_go_has_those_of_the_last_days() {
+    for max_jobs in [100, 5] {
+        let mut limits = Limits::default();
+        limits.max_jobs = max_jobs;
+        let mut shell = Shell::with("2026-03-01T00:30:00Z", Vec::new(), Vec::new(), limits);
+        let mut all = Vec::new();
+        for day in 0..60 {
+            let new = job(&format!("j{day}"), "0 1 1 1 *", "retention=days=10");
+            all.push(new.clone());
+            shell.jobs = vec![new.clone()];
+            shell.apply(vec![new]);
+            shell.former.clone_from(&all);
+            shell.command(Command::Trigger(RunRequest::new(name(&format!("j{day}")))));
+            shell.end(shell.started.len() - 1, Outcome::Succeeded);
+            let next = shell.now + SignedDuration::from_hours(24);
+            left(&mut shell, &next.to_string(), day % 7 == 3);
+            let found = (shell.store.counts().unwrap().runs, shell.store.jobs().unwrap().0.len());
+            assert!(found.0 <= 13 && found.1 <= 13, "day {day}, at most {max_jobs}: {found:?}");
+        }
+    }
 }
 
 #[test]

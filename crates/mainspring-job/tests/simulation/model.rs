@@ -380,7 +380,7 @@ impl<'s> Model<'s> {
                 job.era += 1;
                 job.mark = mark.clone();
             }
-            Operation::Forget { job: name, absence } => {
+            Operation::Forget { job: name, absence, .. } => {
                 let job = self.jobs.get_mut(name).unwrap();
                 (job.is_defined, job.absence) = (false, absence.clone());
                 if absence.is_none() {

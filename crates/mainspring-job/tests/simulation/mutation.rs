@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use mainspring_job::{
     Action, Answer, Batch, Cause, Command, Once, OnceId, Operation, Owner, Pause, PauseTerms, Reason, Reply,
-    Run, RunKey, RunRequest, RunState, Scope, Store, Ticket, Work,
+    Retention, Run, RunKey, RunRequest, RunState, Scope, Store, Ticket, Work,
 };
 
 use crate::simulation::checker::{CHECKS, Check, judge};
@@ -151,7 +151,8 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
     ("rest::watch_removal", "a run of a removed job starts", |world| {
         let index = started(world, |key, cause| Script::index(&key.job).is_some() && cause != Cause::Once)?;
         let Event::Started { key, .. } = &world.log[index] else { return None };
-        let operation = Operation::Forget { job: key.job.clone(), absence: None };
+        let operation =
+            Operation::Forget { job: key.job.clone(), absence: None, retention: Retention::default() };
         world.log.insert(index, Event::Settled { at: world.now, is_single: false });
         world.log.insert(index, Event::Wrote { batch: (0, 0), operation, answer: Answer::New });
         Some(())

@@ -240,6 +240,7 @@ impl Meters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_job::Retention;
 
     fn key(job: &str) -> RunKey {
         RunKey::new(JobName::new(job).unwrap(), Timestamp::UNIX_EPOCH)
@@ -355,7 +356,11 @@ mod tests {
         }
         assert_eq!(others(&mut meters, 0..3), ("bc".to_owned(), Some(3)));
         assert_eq!(others(&mut meters, 0..4), ("bc".to_owned(), Some(3)), "a job that comes takes no place");
-        let forget = |name: &JobName| Operation::Forget { job: name.clone(), absence: None };
+        let forget = |name: &JobName| Operation::Forget {
+            job: name.clone(),
+            absence: None,
+            retention: Retention::default(),
+        };
         meters.note(&Batch::new(2, vec![forget(&names[0])]), |_| true);
         assert_eq!(others(&mut meters, 1..4), ("c".to_owned(), Some(3)), "nor is one given to who had none");
         meters.note(&Batch::new(3, vec![forget(&names[2])]), |_| true);

@@ -9,6 +9,8 @@ use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION, Note, PROBATION};
 
 use crate::log::{Answer, Kind, Level, Line, Subject};
 
+const FORGOTTEN: &str = "it was removed, and the last of its history has gone: it is forgotten";
+
 const RETURNED: &str = "is back within a day: its pause, its marks and what waited are as they were";
 
 /// The line that says it.
@@ -26,12 +28,9 @@ pub(super) fn of(note: &Note, now: Timestamp) -> Line<'_> {
             let line = of_run(key, Level::Warning, text);
             Line { due: Some(key.nominal), reason: Some(reason), count: Some(*count), ..line }
         }
-        Note::Skipped { key, reason } => {
-            let text = format!("skipped: due {}, {reason}", key.nominal);
-            Line { due: Some(key.nominal), reason: Some(reason), ..of_run(key, Level::Warning, text) }
-        }
-        Note::Abandoned { key, reason } => {
-            let text = format!("abandoned: due {}, {reason}", key.nominal);
+        Note::Skipped { key, reason } | Note::Abandoned { key, reason } => {
+            let what = if matches!(note, Note::Skipped { .. }) { "skipped" } else { "abandoned" };
+            let text = format!("{what}: due {}, {reason}", key.nominal);
             Line { due: Some(key.nominal), reason: Some(reason), ..of_run(key, Level::Warning, text) }
         }
         Note::Retrying { key, attempt, due } => {
@@ -78,6 +77,7 @@ pub(super) fn of(note: &Note, now: Timestamp) -> Line<'_> {
         }
         Note::Returned(job) => of_job(job, Level::Notice, RETURNED),
         Note::Purged(job) => of_job(job, Level::Notice, "runs of its history were dropped on request"),
+        Note::Forgotten(job) => of_job(job, Level::Info, FORGOTTEN),
         other => Line::note(now, format!("{other:?}")),
     }
 }
@@ -112,6 +112,7 @@ mod tests {
             (Level::Notice, Note::QuarantineOver),
             (Level::Notice, Note::Returned(job_of())),
             (Level::Notice, Note::Purged(job_of())),
+            (Level::Info, Note::Forgotten(job_of())),
         ];
         for (level, note) in &notes {
             assert_eq!(of(note, now).level, *level, "{note:?}");

@@ -211,7 +211,9 @@ impl Generator {
             17 => Operation::Mark(self.mark()),
             18 if self.one_in(2) => {
                 let absence = self.one_in(2).then(|| Absence::new(self.time(), "serve:/é\nf", "t\n"));
-                Operation::Forget { job: self.name(), absence }
+                let retention = if self.one_in(2) { "keep=7,days=3" } else { "keep=1" };
+                let retention = retention.parse().expect("a retention");
+                Operation::Forget { job: self.name(), absence, retention }
             }
             18 if self.one_in(3) => {
                 let actor = ["ada", "bob"][usize::from(self.one_in(2))];

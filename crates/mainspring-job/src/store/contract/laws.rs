@@ -74,7 +74,7 @@ pub(super) fn key() -> RunKey {
     RunKey::new(name("job"), at(60))
 }
 
-fn opened<G: StoreFixture>(fixture: &mut G) -> Result<(G::Store, Lease), String> {
+pub(super) fn opened<G: StoreFixture>(fixture: &mut G) -> Result<(G::Store, Lease), String> {
     let mut store = fixture.fresh();
     let lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
     Ok((store, lease))

@@ -48,7 +48,7 @@ impl DefinedSpans {
                     spans.entry(mark.job.clone()).or_default().push((index, true));
                 }
                 // One that is absent continues when it is back.
-                Operation::Forget { job, absence: None } => {
+                Operation::Forget { job, absence: None, .. } => {
                     spans.entry(job.clone()).or_default().push((index, false));
                 }
                 _ => (),
@@ -332,7 +332,7 @@ pub(crate) fn check_failures(world: &World<'_>, stories: &Stories) -> Verdict {
                 ensure!(may, "out of policy: {} has failed {count} times, and is not paused", mark.job);
             }
             Event::Issued { command: Command::Resume(Scope::Job(name)), .. } => drop(resumed.insert(name)),
-            Event::Wrote { operation: Operation::Forget { job, absence: None }, .. } => {
+            Event::Wrote { operation: Operation::Forget { job, absence: None, .. }, .. } => {
                 failures.remove(job);
             }
             _ => (),

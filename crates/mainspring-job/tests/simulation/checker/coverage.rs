@@ -155,7 +155,7 @@ impl Reader<'_> {
                     ensure!(is_asked, "out of policy: {} is rewound to {}", mark.job, mark.watermark);
                     known.watermark = mark.watermark;
                 }
-                Operation::Forget { job: name, absence } => {
+                Operation::Forget { job: name, absence, .. } => {
                     let known = self.jobs.get_mut(name).unwrap();
                     let was_absent = std::mem::replace(&mut known.is_absent, absence.is_some());
                     known.is_defined = false;

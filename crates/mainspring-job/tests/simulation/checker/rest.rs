@@ -41,7 +41,7 @@ pub(crate) fn check_pauses(world: &World<'_>, stories: &Stories) -> Verdict {
                 paused.remove(&named(scope));
             }
             // A job that is taken away, and put back when a day is over, is a new one.
-            Event::Wrote { operation: Operation::Forget { job, absence: None }, .. } => {
+            Event::Wrote { operation: Operation::Forget { job, absence: None, .. }, .. } => {
                 paused.remove(&Some(job.clone()));
             }
             Event::Started { key, cause, attempt, high_water, .. } => {

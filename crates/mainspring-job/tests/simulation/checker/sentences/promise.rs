@@ -267,6 +267,14 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "The history of a removed job goes by the retention that it had, and with the last of it its name.",
+        &[
+            "rules/retention::a_removed_job_goes_by_the_retention_that_it_had_and_its_name_with_the_last_of_its_runs",
+            "rules/retention::a_run_of_a_removed_job_that_runs_or_is_a_dead_letter_keeps_its_name",
+            "rules/retention::a_store_in_which_names_come_and_go_has_those_of_the_last_days",
+        ],
+    ),
+    (
         "One-shot jobs have [one history](reference/limits.md#those-that-people-meet) together.",
         &["rules/retention::one_shot_jobs_of_many_short_lives_are_pruned_together"],
     ),
