@@ -74,6 +74,7 @@ const TOOLS: &[Tool] = &[
         || is_in_a_library_folder("faketime/libfaketime.so.1"),
         "two tests that set the clock of a real server",
     ),
+    tool(&["btrfs-progs"], || is_there("mkfs.btrfs"), "a full disk and a full quota on btrfs"),
     tool(&["valgrind"], || is_there("valgrind"), "the counts of instructions"),
     tool(
         &["postgresql-15"],

@@ -17,6 +17,8 @@ use serde_json::Value;
 use crate::program::{EndedProgram, Running, ended, mainspring};
 use crate::scratch;
 
+mod copy_on_write;
+
 /// How large a page of the store is.
 const PAGE_BYTES: usize = 4_096;
 

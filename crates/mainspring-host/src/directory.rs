@@ -21,6 +21,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::disk_room::is_full;
 use crate::folder::{Folder, make_folder};
 use crate::private;
 use crate::regular::close_to_others;
@@ -60,10 +61,10 @@ impl Directory {
             &folder.path.join(LOCK_FILE),
         );
         let mut lock = locked(path, file.map_err(failed)?, File::try_lock)?;
-        // Written over what is there, which needs no room; on a full disk a new file stays empty.
+        // Written over what is there, which mostly needs no room; on a full disk a new file stays empty.
         let text = format!("process {}\n", std::process::id());
         match lock.0.write_all(text.as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::StorageFull => return Err(failed(error)),
+            Err(error) if !is_full(&error) => return Err(failed(error)),
             _ => lock.0.set_len(text.len() as u64).map_err(failed)?,
         }
         let directory = Directory { path: folder.path, lock: Some(lock) };

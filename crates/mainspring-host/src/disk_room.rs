@@ -2,6 +2,8 @@
 //!
 //! Cost: none.
 
+use std::io;
+
 /// The room in a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskRoom {
@@ -9,4 +11,10 @@ pub struct DiskRoom {
     pub total_bytes: u64,
     /// What we may still write.
     pub free_bytes: u64,
+}
+
+/// Whether something was not written for lack of room, on the disk or within a quota.
+pub fn is_full(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
+    kinds.contains(&error.kind())
 }

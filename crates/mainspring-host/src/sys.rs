@@ -89,6 +89,19 @@ pub fn disk_room(folder: &Path) -> Option<DiskRoom> {
     Some(DiskRoom { total_bytes, free_bytes })
 }
 
+/// Whether a file system copies a page that changes: then a write to a mapped page needs room.
+#[cfg(all(target_os = "linux", not(mainspring_posix)))]
+pub fn copies_on_write(folder: &Path) -> bool {
+    use nix::sys::statfs::{BTRFS_SUPER_MAGIC, statfs};
+    statfs(folder).is_ok_and(|found| found.filesystem_type() == BTRFS_SUPER_MAGIC)
+}
+
+/// The same elsewhere, where it is not known.
+#[cfg(any(not(target_os = "linux"), mainspring_posix))]
+pub fn copies_on_write(_: &Path) -> bool {
+    false
+}
+
 /// Whether the operating system lets us write to a file or a folder.
 pub fn may_write(path: &Path) -> bool {
     nix::unistd::access(path, AccessFlags::W_OK).is_ok()

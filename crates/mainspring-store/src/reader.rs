@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use mainspring_job::StoreError;
 use rusqlite::{Connection, OpenFlags};
 
-use super::connection::{BUSY_TIMEOUT, connected};
+use super::connection::{BUSY_TIMEOUT, open_owned};
 use super::fault::mapped;
 
 /// How long a question may take. A page of rows by an index takes milliseconds; a filter that few of a
@@ -112,7 +112,7 @@ impl IntoResult for rusqlite::Result<()> {
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     // It may write to the index of the log, which a connection that is opened for reading could not make.
-    let connection = connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let connection = open_owned(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "query_only", true).map_err(mapped)?;
     connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
     Ok(connection)

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! WAL mode with `synchronous=FULL`: when `commit` returns, the log is on disk. Other programs may read the
-//! file meanwhile: `sqlite3 mainspring.db 'select job, state, count(*) from run group by 1, 2'`. Statements
-//! are prepared once.
+//! file meanwhile, but on btrfs (see [`connection`](super::connection)): `sqlite3 mainspring.db 'select job,
+//! state, count(*) from run group by 1, 2'`. Statements are prepared once.
 //!
 //! Cost: opening does not depend on the size of the store. A commit is one flush. `load` reads a range of the
 //! primary key. After an error of the disk the store refuses everything until the file is opened again,
@@ -31,7 +31,7 @@ use mainspring_rows::{Columns, text};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::apply::BatchWriter;
-use super::connection::{connected, execute, first};
+use super::connection::{connected, execute, first, open_owned};
 use super::fault::{is_write, mapped};
 use super::inode_watch::InodeWatch;
 use super::read::{AskedConnection, miscounts};
@@ -39,9 +39,11 @@ use super::reader::{SecondConnection, SqliteReader};
 use super::row_counts::RowCounts;
 use super::schema;
 use mainspring_host::directory::Directory;
+use mainspring_host::disk_room::is_full;
 
-/// So much is written to see whether there is room: more than a page, and little.
-const PROBE_BYTES: usize = 16 << 10;
+/// So much is written to see whether there is room: as much as a large batch, which may have found too little
+/// where there is some.
+const PROBE_BYTES: usize = 4 << 20;
 
 /// Keeps jobs and runs in one file.
 #[derive(Debug)]
@@ -159,6 +161,7 @@ impl SqliteStore {
 
     /// Remembers an error after which nothing is known.
     pub(super) fn judged<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        let result = self.weighed(result);
         self.is_broken |= matches!(result, Err(StoreError::Io(_) | StoreError::Corrupt(_)));
         result
     }
@@ -221,7 +224,7 @@ impl SqliteStore {
 
 /// Opens a file to write it, and makes or migrates its tables.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
-    let mut connection = connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    let mut connection = open_owned(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
     connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
     // On macOS a file is on the disk after F_FULLFSYNC alone; elsewhere these change nothing.
@@ -254,11 +257,10 @@ fn has_no_room(path: &Path) -> bool {
     let (probe, files) = (path.with_extension("probe"), [path.to_owned(), path.with_extension("db-wal")]);
     let lengths = files.iter().filter_map(|file| Some(fs::metadata(file).ok()?.len()));
     let end = SeekFrom::Start(lengths.max().unwrap_or(0));
-    let write = |mut file: File| file.seek(end).and_then(|_| file.write_all(&[1; PROBE_BYTES]));
+    let write = |mut file: File| file.seek(end).and_then(|_| file.write_all(&vec![1; PROBE_BYTES]));
     let written = File::create(&probe).and_then(write);
     let _ = fs::remove_file(&probe);
-    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
-    written.is_err_and(|error| kinds.contains(&error.kind()))
+    written.is_err_and(|error| is_full(&error))
 }
 
 /// Does all of it or nothing. The statements around it are prepared once, which those of rusqlite's
@@ -317,10 +319,7 @@ impl Store for SqliteStore {
         let result = match self.weighed(result) {
             // The room may be the log's, which another program kept from being folded in by reading, or which
             // is as long as a file may be.
-            Err(StoreError::Full(_)) if self.fold_in() => {
-                let result = self.commit_batch(lease, batch);
-                self.weighed(result)
-            }
+            Err(StoreError::Full(_)) if self.fold_in() => self.commit_batch(lease, batch),
             other => other,
         };
         self.judged(result.map(Commit::new))

@@ -52,10 +52,10 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-job"], lines: 11_746, house: 7_700, later: 2_947 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers,
-    // labels that are words, values in URLs.
+    // labels that are words, values in URLs, headers, what copies on write.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_177,
+        lines: 12_185,
         house: 6_800,
         later: 4_143,
     },
@@ -65,10 +65,11 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 4_192, house: 0, later: 4_201 },
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows, why one is
     // busy, a log that gives its room back, questions over a new session, a step of the schema, a limit of
-    // the size of files, schema, databases that take no writes, schema, histories of removed jobs.
+    // the size of files, schema, databases that take no writes, schema, histories of removed jobs, jobs, an
+    // index that is not mapped.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_615,
+        lines: 4_623,
         house: 3_600,
         later: 675,
     },
@@ -90,8 +91,8 @@ const ROWS: [Row; 12] = [
     // nothing, times that look back and those by a clock that was ahead, outages that are clipped and joined,
     // commands that keep no server out, out, servers that say nothing, authorities of a file.
     Row { crates: &["mainspring-cli"], lines: 6_744, house: 5_600, later: 346 },
-    // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 9_982, house: 7_000, later: 1_227 },
+    // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours, a btrfs.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 9_984, house: 7_000, later: 1_227 },
 ];
 
 /// Checks every row, and that each crate is in one.

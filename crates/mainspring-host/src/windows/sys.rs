@@ -39,6 +39,11 @@ pub fn disk_room(_: &Path) -> Option<DiskRoom> {
     None
 }
 
+/// Whether a write to a mapped page needs room is asked where SQLite has a way without such pages.
+pub fn copies_on_write(_: &Path) -> bool {
+    false
+}
+
 /// Whether the operating system lets us write to a file or a folder is not asked.
 pub fn may_write(_: &Path) -> bool {
     true

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use super::output::remove_oldest_below;
 use crate::data_directory::DataDirectory;
+use mainspring_host::disk_room::is_full;
 use mainspring_host::private;
 use mainspring_host::sys::disk_room;
 
@@ -166,10 +167,6 @@ fn allocate(file: &File, bytes: u64) -> io::Result<()> {
 fn allocate(mut file: &File, bytes: u64) -> io::Result<()> {
     io::copy(&mut io::Read::take(io::repeat(0), bytes), &mut file)?;
     file.sync_all()
-}
-
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 #[cfg(test)]
