@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::program::pause;
 use crate::site::{Answer, Site};
-use crate::test_server::IDLE;
+use crate::test_server::{IDLE, TestServer, write};
 
 fn paths(site: &Site, token: &str, job: &str) -> Vec<String> {
     let runs = site.get(&format!("/api/v1/runs?job={job}"), token).json();
@@ -87,4 +87,29 @@ fn output_that_made_room_for_newer_is_gone_and_not_empty() {
     assert_eq!(answers[3].json()["type"], "urn:mainspring:problem:gone");
     assert_eq!(site.get(&format!("{}/events", paths[3]), &token).status, 410);
     site.stop();
+}
+
+#[test]
+fn what_a_dead_letter_wrote_is_there_until_it_is_dropped() {
+    let jobs = "[jobs.loud]\nat = 2100-01-01T00:00:00Z\nretention = { keep = 1 }\ndead_letters = 'always'\n\
+                shell = 'echo said; exec test -e \"$OWN/go\"'\nenv = { OWN = 'FOLDER' }\ncwd = '/'\n";
+    let own = crate::test_server::folder("dead-output");
+    write(&own.join("jobs.toml"), &jobs.replace("FOLDER", own.to_str().unwrap()));
+    let served = TestServer::start_in(own.clone(), &[]);
+    served.says(&["run", "loud", "--wait"], 1, "dead");
+    let dead =
+        served.json(&["dead", "list", "--json"])["runs"]["runs"][0]["run"].as_str().unwrap().to_owned();
+    write(&own.join("go"), "");
+    let run_twice = |served: &TestServer| {
+        (0..2).for_each(|_| served.says(&["run", "loud", "--wait"], 0, "succeeded"));
+    };
+    run_twice(&served);
+    served.says(&["logs", &dead], 0, "said");
+    let served = served.crash_and_start();
+    run_twice(&served);
+    served.says(&["logs", &dead], 0, "said");
+    served.says(&["dead", "drop", &dead], 0, "");
+    run_twice(&served);
+    served.says(&["logs", &dead], 0, "its output is not kept any more");
+    served.stop();
 }

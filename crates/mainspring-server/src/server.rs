@@ -265,10 +265,11 @@ impl Server {
                 self.perform(outputs);
                 return Ok(());
             }
-            let (listener, work) = (&mut self.listener, &self.work);
+            let (listener, work) = (&mut self.listener, &mut self.work);
             self.owner.send_batches(now, |planner, batch| {
                 batch.assignments =
                     planner.last_starts().filter_map(|start| work.execution().assignment(start)).collect();
+                work.outputs.note(batch);
                 listener.changes.note(batch, now);
                 listener.meters.note(batch, |name| planner.job(name).is_some());
             });

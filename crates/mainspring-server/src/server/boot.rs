@@ -186,7 +186,8 @@ impl Server {
     }
 
     fn restore(&mut self, stored: StoreContents, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
-        let StoreContents { mut records, paused, sources, pages } = stored;
+        let StoreContents { mut records, paused, sources, pages, dead } = stored;
+        self.work.outputs.know_dead(dead);
         self.files.is_shared = sources.is_some();
         self.files.known_sources = sources.unwrap_or_default();
         for record in &records {

@@ -12,7 +12,8 @@
 //! Lines are written once per turn of the loop, and never flushed to the disk by force, because they are no
 //! part of the promise. If there is no room, or no file can be opened, lines are lost and runs go on. The
 //! log says so once for each run: see [`disk_reserve`](super::disk_reserve). The files of a job
-//! that were written to the longest ago are removed when there are more than its policy keeps. The file
+//! that were written to the longest ago are removed when there are more than its policy keeps; those of dead
+//! letters, which wait for a person, are counted apart. The file
 //! `removed` beside them then has the latest nominal time of those that went: a later run without a file has
 //! written nothing, and what an earlier one wrote, if it wrote anything, is not kept any more.
 //!
@@ -23,13 +24,14 @@
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use mainspring_job::{Cause, JobName, RunKey};
+use mainspring_job::{Batch, Cause, JobName, Operation, RunKey, RunState};
 
 use crate::log::Kind;
 use crate::protocol::LineWire;
@@ -72,6 +74,8 @@ pub(super) struct Outputs {
     /// How many bytes that were.
     pub(super) lost_bytes: u64,
     once_ended_count: u64,
+    /// The runs that are dead letters, as far as is known here.
+    dead: BTreeSet<RunKey>,
     /// Whether lines are kept; if not they are lost, and the log has them.
     pub(super) keeps: bool,
 }
@@ -84,6 +88,7 @@ impl Outputs {
             lost: HashSet::new(),
             lost_bytes: 0,
             once_ended_count: 0,
+            dead: BTreeSet::new(),
             keeps: true,
         }
     }
@@ -166,6 +171,22 @@ impl Outputs {
         found
     }
 
+    /// These are dead letters.
+    pub(super) fn know_dead(&mut self, dead: Vec<RunKey>) {
+        self.dead.extend(dead);
+    }
+
+    /// Notes what becomes a dead letter with a batch, and what is none any more.
+    pub(super) fn note(&mut self, batch: &Batch) {
+        for operation in &batch.operations {
+            match operation {
+                Operation::Move { key, to: RunState::Dead, .. } => drop(self.dead.insert(key.clone())),
+                Operation::Move { key, from: RunState::Dead, .. } => drop(self.dead.remove(key)),
+                _ => {}
+            }
+        }
+    }
+
     /// Closes the file of a run, and drops those of the job's other runs that ended first, beyond `keep`.
     pub(super) fn close(&mut self, key: &RunKey, cause: Cause, keep: usize) {
         self.lost.remove(key);
@@ -179,8 +200,13 @@ impl Outputs {
             return;
         }
         if let Some(directory) = self.path(key, cause).parent() {
+            let path_of = |key: &RunKey| self.path(key, cause);
             let open = self.open.keys().filter(|open| is_once || open.job == key.job);
-            prune(directory, keep, &open.map(|open| self.path(open, cause)).collect());
+            let first = RunKey::new(key.job.clone(), Timestamp::MIN);
+            let first = if is_once { Bound::Unbounded } else { Bound::Included(first) };
+            let dead = self.dead.range((first, Bound::Unbounded));
+            let dead = dead.take_while(|dead| is_once || dead.job == key.job).map(path_of).collect();
+            prune(directory, keep, &open.map(path_of).collect(), &dead);
         }
     }
 }
@@ -278,19 +304,22 @@ pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBu
     removed_count
 }
 
-/// Removes the files that were written to the longest ago, beyond so many. A name tells when a run was due,
-/// and a backfill or another try of an old run writes later.
-fn prune(directory: &Path, keep: usize, open: &HashSet<PathBuf>) {
+/// Removes the files that were written to the longest ago, beyond so many of dead letters and of others. A
+/// name tells when a run was due, and a backfill or another try of an old run writes later.
+fn prune(directory: &Path, keep: usize, open: &HashSet<PathBuf>, dead: &HashSet<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let files = entries.flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = files.filter(|path| is_output(path) && !open.contains(path)).collect();
-    if files.len() <= keep {
-        return;
-    }
+    let files = files.filter(|path| is_output(path) && !open.contains(path));
+    let (dead, others): (Vec<_>, Vec<_>) = files.partition(|path| dead.contains(path));
     let written = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).ok();
-    files.sort_by_cached_key(|path| (written(path), path.clone()));
-    for path in &files[..files.len() - keep] {
-        let _ = remove(path);
+    for mut files in [dead, others] {
+        if files.len() <= keep {
+            continue;
+        }
+        files.sort_by_cached_key(|path| (written(path), path.clone()));
+        for path in &files[..files.len() - keep] {
+            let _ = remove(path);
+        }
     }
 }
 
@@ -367,6 +396,46 @@ mod tests {
         let line = read_line("a@x", text.trim_end_matches('\n')).unwrap();
         assert_eq!((line.attempt, line.stream.as_str(), line.text.as_str()), (2, "stderr", "one  two "));
         assert_eq!(line.time, "2026-11-21T03:00:01.250Z");
+    }
+
+    #[test]
+    fn the_output_of_a_dead_letter_stays_until_it_is_none_beside_what_else_is_kept() {
+        for has_restart in [false, true] {
+            let root = scratch::path("dead-output");
+            let now = Timestamp::UNIX_EPOCH;
+            let key = |second: u32| -> RunKey { format!("a@2026-01-01T00:00:0{second}Z").parse().unwrap() };
+            let step = |second: u32, from: RunState, to: RunState| {
+                let (key, due, at) = (key(second), now, now);
+                Batch::new(1, vec![Operation::Move { key, from, to, due, at, reason: None }])
+            };
+            let mut outputs = Outputs::new(root.clone());
+            let run = |outputs: &mut Outputs, second: u32| {
+                outputs
+                    .line(&key(second), Cause::Trigger, 1, now, Stream::Stdout, &Piece::line("x"))
+                    .unwrap();
+                outputs.close(&key(second), Cause::Trigger, 2);
+                let there = (0..10).filter(|second| outputs.path(&key(*second), Cause::Trigger).exists());
+                there.map(|second| second.to_string()).collect::<String>()
+            };
+            run(&mut outputs, 0);
+            outputs.note(&step(0, RunState::Failed, RunState::Dead));
+            if has_restart {
+                outputs = Outputs::new(root.clone());
+                outputs.know_dead(vec![key(0)]);
+            }
+            assert_eq!([1, 2, 3].map(|second| run(&mut outputs, second)), ["01", "012", "023"]);
+            for second in [2, 3] {
+                outputs.note(&step(second, RunState::Failed, RunState::Dead));
+            }
+            assert_eq!(
+                [4, 5].map(|second| run(&mut outputs, second)),
+                ["234", "2345"],
+                "as many as of others"
+            );
+            outputs.note(&step(2, RunState::Dead, RunState::Cancelled));
+            assert_eq!(run(&mut outputs, 6), "356");
+            let _ = fs::remove_dir_all(&root);
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 
 use jiff::tz::TimeZone;
-use mainspring_job::{Absence, Job, JobRecord, MAX_PAGE, PauseTerms, Run, Store, StoreError};
+use mainspring_job::{
+    Absence, Job, JobRecord, MAX_PAGE, PauseTerms, Query, Run, RunKey, RunState, Store, StoreError,
+};
 
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
@@ -22,6 +24,8 @@ pub(super) struct StoreContents {
     pub(super) sources: Option<BTreeSet<String>>,
     /// The open runs.
     pub(super) pages: Vec<Vec<Run>>,
+    /// The latest dead letters.
+    pub(super) dead: Vec<RunKey>,
 }
 
 impl StoreContents {
@@ -33,12 +37,15 @@ impl StoreContents {
     pub(super) fn read(store: &mut dyn Store) -> Result<StoreContents, StoreError> {
         let (records, paused) = store.jobs()?;
         let sources = store.shared_sources()?;
+        let mut query = Query::new(MAX_PAGE);
+        query.states = vec![RunState::Dead];
+        let dead: Vec<RunKey> = store.find(&query)?.into_iter().map(|run| run.key).collect();
         let mut pages: Vec<Vec<Run>> = Vec::new();
         loop {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
-                return Ok(StoreContents { records, paused, sources, pages });
+                return Ok(StoreContents { records, paused, sources, pages, dead });
             }
             debug_assert!(last.is_none_or(|last| last < page[0].key), "each page is after the one before");
             pages.push(page);
