@@ -110,7 +110,7 @@ pub const KEYS: &[Key<ProcessBody>] = &[
         "output_bytes",
         Bytes(field!(output_bytes), MAX_OUTPUT_BYTES),
         "1 MiB",
-        "how much output of a run is kept: its beginning and, once the run has ended, its end (64 KiB, or half if that is less); a line in between says how much is left out",
+        "how much output of a run is kept: its beginning and, once the run has ended, its end (64 KiB, or half if that is less); a line in between says how much is left out; bytes that are no UTF-8 become U+FFFD",
     ),
     key(
         "secrets",

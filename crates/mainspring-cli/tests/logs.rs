@@ -71,3 +71,19 @@ fn of_a_long_output_both_ends_are_kept_and_the_middle_is_marked() {
     assert_eq!(json.matches("\"stream\":\"note\"").count(), 1);
     served.stop();
 }
+
+#[test]
+fn bytes_that_are_no_text_are_marked_and_all_around_them_stays() {
+    let jobs = "[jobs.latin]\nat_boot = true\ncwd = '/'\nshell = '''printf 'caf\\351 \\000 x\\r\\n\\377\\nend\\n' '''\n";
+    let mut served = TestServer::start("latin", jobs);
+    served.running.wait_for(&["latin", "end    exit status 0"]);
+    let text = served.ask(&["logs", "latin"]).stdout;
+    assert_eq!(text, "caf\u{FFFD} \0 x\r\n\u{FFFD}\nend\n");
+    assert_eq!(served.ask(&["logs", "-n", "2", "latin"]).stdout, "\u{FFFD}\nend\n");
+    let json = served.ask(&["logs", "latin", "--json"]).stdout;
+    assert!(json.contains("\"text\":\"caf\u{FFFD} \\u0000 x\\r\""), "{json}");
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    assert_eq!(mainspring(&["logs", "latin", "--data", &data]).stdout, text);
+    let _ = fs::remove_dir_all(&folder);
+}

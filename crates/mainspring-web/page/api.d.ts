@@ -785,7 +785,8 @@ export interface Process {
    * root, and fails the run without it */
   oom_score_adj?: number;
   /** how much output of a run is kept: its beginning and, once the run has ended, its end (64 KiB, or
-   * half if that is less); a line in between says how much is left out */
+   * half if that is less); a line in between says how much is left out; bytes that are no UTF-8 become
+   * U+FFFD */
   output_bytes?: number;
   /** files such as `/etc/environment`, read at each start as `pam_env` reads them, and not missed; all
    * other variables take precedence */

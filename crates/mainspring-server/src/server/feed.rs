@@ -44,7 +44,7 @@ pub(super) struct Feed {
     reader: Option<BufReader<File>>,
     /// How many bytes were read.
     at: u64,
-    line: String,
+    line: Vec<u8>,
     /// When the store was asked last, and how far the run was then.
     last_query: Option<(Moment, RunPhase)>,
 }
@@ -63,7 +63,7 @@ const _: () = assert!(ANSWER_WAIT.as_nanos() < ASK_INTERVAL.as_nanos());
 impl Feed {
     /// Of a run, as far as it has come.
     pub(super) fn new(id: u64, key: RunKey, job: Option<JobName>, path: PathBuf) -> Feed {
-        let (follows, is_shared, reader, at, line, last_query) = (false, false, None, 0, String::new(), None);
+        let (follows, is_shared, reader, at, line, last_query) = (false, false, None, 0, Vec::new(), None);
         Feed { id, key, job, follows, path, is_shared, reader, at, line, last_query }
     }
 
@@ -72,17 +72,19 @@ impl Feed {
         if self.reader.is_none() {
             let mut file = File::open(readable(self.path.clone())).ok()?;
             file.seek(SeekFrom::Start(self.at)).ok()?;
-            (self.reader, self.line) = (Some(BufReader::new(file)), String::new());
+            (self.reader, self.line) = (Some(BufReader::new(file)), Vec::new());
         }
         let reader = self.reader.as_mut()?;
         loop {
-            match reader.read_line(&mut self.line) {
+            match reader.read_until(b'\n', &mut self.line) {
                 Ok(0) | Err(_) => return None,
                 // The rest of the line is still to be written.
-                Ok(_) if !self.line.ends_with('\n') => {}
+                Ok(_) if !self.line.ends_with(b"\n") => {}
                 Ok(_) => {
                     let line = std::mem::take(&mut self.line);
                     self.at += line.len() as u64;
+                    // A line that was cut when the disk was full may end in the middle of a character.
+                    let line = String::from_utf8_lossy(&line);
                     if let Some(line) = read_line(&self.key.to_string(), line.trim_end_matches('\n')) {
                         return Some(Response::Line(line));
                     }
@@ -186,6 +188,19 @@ mod tests {
         feed.is_shared = false;
         assert_eq!((feed.at_end(RunPhase::Open, 0, now), feed.asks_at()), (AtEnd::Wait, None));
         assert_eq!(feed.at_end(RunPhase::Over, 0, now), AtEnd::End);
+        let _ = fs::remove_dir_all(&folder);
+    }
+
+    #[test]
+    fn what_follows_a_line_that_was_cut_in_a_character_is_read() {
+        let folder = scratch::path("feed-cut");
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("20261121T030000Z.log");
+        let lines = b"2026-11-21T03:00:00.000Z 1 stdout caf\xC3\n2026-11-21T03:00:00.000Z 1 stdout two\n";
+        fs::write(&path, lines).unwrap();
+        let mut feed = Feed::new(1, "tea@2026-11-21T03:00:00Z".parse().unwrap(), None, path);
+        let [first, second, end] = [(); 3].map(|()| line_of(&mut feed));
+        assert_eq!((first.as_deref(), second.as_deref(), end), (Some("caf\u{FFFD}"), Some("two"), None));
         let _ = fs::remove_dir_all(&folder);
     }
 
