@@ -46,16 +46,15 @@ const ROWS: [Row; 12] = [
     // Workers and their leases, jobs of each server, rates, batches, progress, reasons why a run waits, jobs
     // that come back within a day, places of what is wrong in a policy, bounds of what waits for a group and
     // for notifications, names that make room for others, silences that count from a definition, dead letters
-    // that count once, long names of notifications, definition, starts of machines in pools, definition, ends
-    // by a server's own hand, hand, reports that come before planning begins, definition, histories of
-    // removed jobs.
-    Row { crates: &["mainspring-job"], lines: 11_746, house: 7_700, later: 2_947 },
+    // that count once, long names of notifications, starts of machines in pools, ends by a server's own hand,
+    // reports that come before planning begins, histories of removed jobs.
+    Row { crates: &["mainspring-job"], lines: 11_754, house: 7_700, later: 2_947 },
     // Files that change and are absent, bounds for what one file takes, chats, mails and pings in their
     // forms, Debian's cron, other systems, a start without a fork, settings that cannot work, long headers,
-    // labels that are words, values in URLs, headers, what copies on write.
+    // labels that are words, values in URLs, what copies on write.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 12_185,
+        lines: 12_203,
         house: 6_800,
         later: 4_143,
     },
@@ -65,8 +64,8 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 4_192, house: 0, later: 4_201 },
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows, why one is
     // busy, a log that gives its room back, questions over a new session, a step of the schema, a limit of
-    // the size of files, schema, databases that take no writes, schema, histories of removed jobs, jobs, an
-    // index that is not mapped.
+    // the size of files, databases that take no writes, histories of removed jobs, an index that is not
+    // mapped.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
         lines: 4_623,
@@ -75,9 +74,8 @@ const ROWS: [Row; 12] = [
     },
     // Files at rest, zones that change, typed fields of the log, starts ahead of their records, a database
     // from which each server answers, other systems, why a store is busy, long starts of a planner, times of
-    // starts, messages in the form of the log, planner, files of pools whose text is as it was, planner, a
-    // lease that two ends share, share and a loop that stood still judges first, first, pages where another
-    // plans, planner, output of dead letters.
+    // starts, messages in the form of the log, files of pools whose text is as it was, a lease that two ends
+    // share, a loop that stood still, pages where another plans, output of dead letters.
     Row { crates: &["mainspring-server"], lines: 12_233, house: 7_500, later: 2_934 },
     // Progress of runs, what comes after the end of a loop, a vacuum, slots for sessions, ends by a server's
     // own hand, sessions that a loop gave up, notes of people at other servers.
@@ -89,8 +87,8 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-embed"], lines: 4_337, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back and those by a clock that was ahead, outages that are clipped and joined,
-    // commands that keep no server out, out, servers that say nothing, authorities of a file.
-    Row { crates: &["mainspring-cli"], lines: 6_744, house: 5_600, later: 346 },
+    // commands that keep no server out, servers that say nothing, authorities of a file.
+    Row { crates: &["mainspring-cli"], lines: 6_745, house: 5_600, later: 346 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours, a btrfs.
     Row { crates: &["mainspring-lab", "xtask"], lines: 9_984, house: 7_000, later: 1_227 },
 ];
