@@ -19,7 +19,7 @@ use mainspring_exec::notifier::{Notifications, Notifier, pair};
 use mainspring_host::net::{AsFd, AsRawFd, LocalListener};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::server::standby::listen;
+use mainspring_server::server::standby::{accept, listen};
 use mainspring_server::waiting::wait_for_any;
 
 use super::request_proxy::{RequestProxy, StandbyState};
@@ -63,7 +63,7 @@ fn answer(listener: &LocalListener, ended: &Notifications, standing: &Arc<Standb
         if ready.contains(&ended.as_fd().as_raw_fd()) {
             return;
         }
-        if let Ok((client, _)) = listener.accept() {
+        if let Some(client) = accept(listener) {
             RequestProxy::new(standing).serve_client(client);
         }
     }

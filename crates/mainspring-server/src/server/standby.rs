@@ -9,7 +9,7 @@
 //!
 //! Does not read files, and answers no client itself.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
 use mainspring_job::{Lease, StoreError};
@@ -22,6 +22,7 @@ use crate::supervisor::{self, ALIVE, READY, STOPPING};
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_exec::notifier::Notifications;
+use mainspring_exec::shortage::is_shortage;
 use mainspring_host::directory::{Directory, DirectoryError};
 use mainspring_host::net::{AsFd, AsRawFd, BorrowedFd, LocalListener, LocalStream, PollSource};
 use mainspring_host::socket::{StaleSocket, listen as listen_at};
@@ -38,6 +39,9 @@ const ASK_DELAY: Duration = Duration::from_millis(20);
 
 /// How often the data directory is tried. A wait for its lock would not hear signals.
 const FOLDER_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How long a client waits that came when there was no descriptor for it. Signals wait as long.
+const SHORTAGE_REST: Duration = Duration::from_millis(250);
 
 /// Waits until `acquire` gives a lease, and hands clients to `answer` with the reason why there is none yet.
 /// When a notification comes the lease may be free. `control` is the control socket, if the service manager
@@ -120,10 +124,23 @@ fn answer_clients(
     let readable: Vec<BorrowedFd<'_>> =
         signals.fds().into_iter().chain(of_clients).chain([notifications.as_fd()]).collect();
     let ready = wait_for_any(&readable, &[], &[], Some(longest)).map_err(Error::setup("polling"))?;
-    if let Some((stream, _)) = listener.and_then(|listener| listener.accept().ok()) {
+    if let Some(stream) = listener.and_then(accept) {
         answer(stream);
     }
     Ok(ready.contains(&notifications.as_fd().as_raw_fd()))
+}
+
+/// The next client, if one waits and there is a descriptor for it. Without one this rests a while, because
+/// the listener stays readable as long as the client waits.
+pub fn accept(listener: &LocalListener) -> Option<LocalStream> {
+    let error = match listener.accept() {
+        Ok((stream, _)) => return Some(stream),
+        Err(error) => error,
+    };
+    if error.kind() != ErrorKind::WouldBlock && is_shortage(&error) {
+        let _ = wait_for(&[], &[], Some(SHORTAGE_REST));
+    }
+    None
 }
 
 /// After how long the lease is asked for again, unless it is known to be free before.

@@ -243,7 +243,8 @@ impl Writer {
 
     /// When people are to be told that the first batch is late.
     pub(super) fn late_deadline(&self) -> Option<Instant> {
-        let given = self.in_flight.front().filter(|_| !self.is_said_late)?;
+        // That the disk is full is said at once.
+        let given = self.in_flight.front().filter(|_| !self.is_said_late && !self.is_full())?;
         given.monotonic.checked_add(LATE)
     }
 
@@ -355,6 +356,17 @@ mod tests {
         };
         assert!(matches!(report, Report::Renewed(_)));
         assert!(Duration::ZERO < renewed.get(), "the loop need not take the report for that");
+    }
+
+    #[test]
+    fn a_full_disk_is_not_late_and_is_no_time_to_wait_for() {
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(&Owner::new("test")).unwrap();
+        let mut writer = Writer::start(Box::new(store), lease, RenewedAt::new(Duration::ZERO)).unwrap();
+        writer.in_flight.push_back(Moment::now());
+        assert!(writer.late_deadline().is_some());
+        writer.delay = Delay::Full;
+        assert_eq!(writer.late_deadline(), None, "the loop would turn once it is past");
     }
 
     #[test]
