@@ -33,7 +33,7 @@ pub fn relative(time: Timestamp, now: Timestamp) -> String {
 }
 
 /// The same of a time at which something has happened, which is not to come, whatever the clock shows. A
-/// clock that is behind by less than [`CORRECTION_MS`] was corrected, or is that of another machine.
+/// clock that is behind by less than a minute was corrected, or is that of another machine.
 pub fn ago(time: Timestamp, now: Timestamp) -> String {
     match time.as_millisecond() - now.as_millisecond() {
         ..CORRECTION_MS => relative(time.min(now), now),

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! WAL mode with `synchronous=FULL`: when `commit` returns, the log is on disk. Other programs may read the
-//! file meanwhile, but on btrfs (see [`connection`](super::connection)): `sqlite3 mainspring.db 'select job,
+//! file meanwhile, but on btrfs (see the file `connection`): `sqlite3 mainspring.db 'select job,
 //! state, count(*) from run group by 1, 2'`. Statements are prepared once.
 //!
 //! Cost: opening does not depend on the size of the store. A commit is one flush. `load` reads a range of the
