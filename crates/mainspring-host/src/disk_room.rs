@@ -15,6 +15,5 @@ pub struct DiskRoom {
 
 /// Whether something was not written for lack of room, on the disk or within a quota.
 pub fn is_full(error: &io::Error) -> bool {
-    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
-    kinds.contains(&error.kind())
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

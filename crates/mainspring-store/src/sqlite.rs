@@ -260,7 +260,7 @@ fn has_no_room(path: &Path) -> bool {
     let write = |mut file: File| file.seek(end).and_then(|_| file.write_all(&vec![1; PROBE_BYTES]));
     let written = File::create(&probe).and_then(write);
     let _ = fs::remove_file(&probe);
-    written.is_err_and(|error| is_full(&error))
+    written.is_err_and(|error| is_full(&error) || error.kind() == io::ErrorKind::FileTooLarge)
 }
 
 /// Does all of it or nothing. The statements around it are prepared once, which those of rusqlite's
