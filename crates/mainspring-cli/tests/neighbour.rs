@@ -4,6 +4,7 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use nix::sys::signal::{Signal, kill};
@@ -45,9 +46,15 @@ impl Neighbour {
     }
 }
 
-/// A port that no program has, for one that cannot say which one it got.
+/// A port that no program has, for one that cannot say which one it got. It is below those that the system
+/// gives to who names none, as each test beside this one does: such a program may not take it meanwhile.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    const PORTS: std::ops::Range<u32> = 10_000..30_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let count = PORTS.end - PORTS.start;
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let next = || PORTS.start + (std::process::id() * 37 + NEXT.fetch_add(1, Ordering::Relaxed)) % count;
+    std::iter::repeat_with(|| u16::try_from(next()).unwrap()).find(is_free).unwrap()
 }
 
 /// Whether a program is there. The gate installs it.
