@@ -160,8 +160,8 @@ pub struct Planner {
     numbers: Numbers,
     ledger: Ledger,
     machine_start: Timestamp,
-    /// The jobs that have run since.
-    booted: BTreeSet<JobName>,
+    /// Those that have run since, until planning begins.
+    ran_since_boot: BTreeSet<JobName>,
 }
 
 impl Planner {
@@ -183,7 +183,7 @@ impl Planner {
             numbers: Numbers::new(epoch),
             ledger: Ledger::default(),
             machine_start: Timestamp::MAX,
-            booted: BTreeSet::new(),
+            ran_since_boot: BTreeSet::new(),
             limits,
         }
     }
@@ -218,9 +218,9 @@ impl Planner {
         self
     }
 
-    /// Says when the machine was started: of the jobs that are due at that (`@reboot`) none has a run that
-    /// has run or was defined since. [`Timestamp::MIN`]: none has one. Unless it is said each has one. Those
-    /// that are due at each start of the server have theirs. Said before the first fact.
+    /// Says when the machine was started. A job with `@reboot` runs for that start, unless it has run or was
+    /// defined since. [`Timestamp::MIN`]: no such job runs. Without this call each does. A job that is
+    /// due at each start of the server runs in any case. Called before the first fact.
     ///
     /// # Example
     /// ```
@@ -246,7 +246,9 @@ impl Planner {
         self.schedule_queue.tell(now);
         self.lookahead.tell(self.ahead_of(now));
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
-        let Some(input) = self.activity.keep_early(input) else { return };
+        if self.activity.is_early(&input) {
+            return self.activity.keep_early(input);
+        }
         match input {
             Input::Restore { jobs, former, runs, paused } => self.restore(now, jobs, former, runs, paused),
             Input::Worker(event) => self.worker(now, event),

@@ -185,7 +185,7 @@ const KEYS: [PolicyKey; 11] = [
         first: None,
         value: "`keep`: runs; `days`",
         default: "keep=100,days=90",
-        says: "how much history is kept; and of so many runs the output, and of as many dead letters",
+        says: "how much history is kept; the last `keep` runs and the last `keep` dead letters keep their output",
         set: |policies, text| parse(&mut policies.retention, text),
         text: |policies, usual| differing(&policies.retention, &usual.retention, Retention::to_string),
     },

@@ -240,9 +240,14 @@ impl Run {
         self.reason.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 
-    /// What of its reason stays while it waits and runs: that it was a dead letter, and is tried again.
+    /// Whether it was a dead letter, and is tried again.
+    pub(crate) fn was_dead(&self) -> bool {
+        self.reason == Some(Reason::RetryRequested)
+    }
+
+    /// What of its reason stays while it waits and runs: that it was a dead letter.
     pub(crate) fn lasting_reason(&self) -> Option<Reason> {
-        self.reason.clone().filter(|reason| *reason == Reason::RetryRequested)
+        self.was_dead().then_some(Reason::RetryRequested)
     }
 
     /// Whether a person asked for its first start at a later time than at once.

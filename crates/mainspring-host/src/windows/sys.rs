@@ -39,7 +39,7 @@ pub fn disk_room(_: &Path) -> Option<DiskRoom> {
     None
 }
 
-/// Whether a write to a mapped page needs room is asked where SQLite has a way without such pages.
+/// Whether a file system copies a page that changes is not asked: SQLite maps its index here in any case.
 pub fn copies_on_write(_: &Path) -> bool {
     false
 }

@@ -43,17 +43,19 @@ impl Activity {
         self.paused = self.paused.take().or(paused);
     }
 
-    /// Keeps what is over until planning begins, as no run is open before. Returns any other fact.
-    pub(super) fn keep_early(&mut self, input: Input) -> Option<Input> {
-        let is_over = match &input {
-            Input::Worker(event) => !matches!(event, WorkerEvent::Present(_) | WorkerEvent::Leaving(_)),
-            other => matches!(other, Input::Ended(_)),
-        };
-        if self.is_planning() || !is_over {
-            return Some(input);
-        }
+    /// Whether something is over before planning begins: no run is open then.
+    pub(super) fn is_early(&self, input: &Input) -> bool {
+        !self.is_planning()
+            && match input {
+                Input::Worker(event) => !matches!(event, WorkerEvent::Present(_) | WorkerEvent::Leaving(_)),
+                other => matches!(other, Input::Ended(_)),
+            }
+    }
+
+    /// Keeps that until planning begins.
+    pub(super) fn keep_early(&mut self, input: Input) {
+        debug_assert!(self.is_early(&input), "all else is a fact at once");
         self.early.push(input);
-        None
     }
 
     /// Planning begins. Hands out the runs of the store, in order of their keys, and what was kept, in order.

@@ -226,7 +226,7 @@ impl Planner {
         let before = mark.failures;
         let failures = match live.run.state {
             RunState::Succeeded => 0,
-            _ if live.run.lasting_reason().is_some() => before,
+            _ if live.run.was_dead() => before,
             RunState::Failed | RunState::TimedOut => before.saturating_add(1),
             RunState::Abandoned if policies.retry.on.abandoned => before.saturating_add(1),
             _ => before,

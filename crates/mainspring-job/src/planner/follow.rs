@@ -44,7 +44,7 @@ impl Planner {
             return;
         };
         // A dead letter that is tried again was followed as a failure.
-        let is_followed = run.lasting_reason().is_some();
+        let is_followed = run.was_dead();
         for name in followers.clone() {
             let Some(job) = self.jobs.definition(&name).map(Arc::clone) else { continue };
             let mut names = job.timetable.follows().filter(|after| after.job == *of);

@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::pruning::Pruning;
 use super::{Live, Planner};
 use crate::input::Input;
 use crate::job::Job;
@@ -50,8 +49,11 @@ impl Planner {
             let known = [Some(record.mark.watermark), last, record.last_success];
             self.quarantine.hear(known.into_iter().flatten().filter(is_past));
             let is_removed = record.source.is_none() && record.absence.is_none();
-            let note = if is_removed { Pruning::keep } else { Pruning::know };
-            note(&mut self.pruning, &record.mark.job, record.retention);
+            if is_removed {
+                self.pruning.keep(&record.mark.job, record.retention);
+            } else {
+                self.pruning.know(&record.mark.job, record.retention);
+            }
             self.jobs.restore(record);
         }
         for job in former {
@@ -67,7 +69,7 @@ impl Planner {
         for (job, nominal) in last.chain(runs.iter().map(|run| (&run.key.job, run.key.nominal))) {
             self.numbers.know(now, nominal);
             if (self.machine_start..=now).contains(&nominal) {
-                self.booted.insert(job.clone());
+                self.ran_since_boot.insert(job.clone());
             }
         }
     }
@@ -114,6 +116,7 @@ impl Planner {
             self.start_at_boot(now, &name);
             self.ledger.end_unit();
         }
+        self.ran_since_boot.clear();
     }
 
     /// What a group with a rate is told of the planner before: the last start of each run that is open.
@@ -194,7 +197,7 @@ impl Planner {
     fn start_at_boot(&mut self, now: Timestamp, name: &JobName) {
         let Some(job) = self.jobs.definition(name).map(Arc::clone) else { return };
         let is_older = self.jobs.mark(name).is_some_and(|mark| mark.since < self.machine_start);
-        let is_boot_due = job.timetable.is_at_boot() && is_older && !self.booted.contains(name);
+        let is_boot_due = job.timetable.is_at_boot() && is_older && !self.ran_since_boot.contains(name);
         let is_due = job.timetable.is_at_server_start() || is_boot_due;
         if is_due && !self.jobs.is_done(name) {
             let places = self.places(&job.work);
