@@ -207,7 +207,7 @@ fn what_cannot_start_is_refused_and_the_others_run() {
 fn runs_beyond_the_limit_wait_for_a_place() {
     let limit = mainspring_exec::executor::MAX_RUNNING;
     let crontab = "@reboot echo ready; exec sleep 1000\n".repeat(limit + 1);
-    let mut running = Running::start(&["--grace", "100ms"], &crontab);
+    let mut running = Running::start(&["--grace", "1h"], &crontab);
     for _ in 0..limit {
         running.wait_for(&["stdout ready"]);
     }
@@ -228,7 +228,7 @@ fn more_short_runs_than_the_limit_at_one_time_all_run() {
 #[test]
 fn sigterm_reaches_the_whole_group() {
     let crontab = "@reboot (trap 'echo inner; exit' TERM; echo ready; while :; do sleep 0.1; done) & wait; echo outer\n";
-    let mut running = Running::start(&["--grace", "100ms"], crontab);
+    let mut running = Running::start(&["--grace", "1h"], crontab);
     running.wait_for(&["stdout ready"]);
     let (status, lines, _) = running.stop();
     assert_eq!(status.code(), Some(0));
@@ -309,7 +309,7 @@ fn a_process_that_left_the_group_hangs_the_end_no_longer_than_the_grace_period()
 fn the_last_lines_of_a_stopped_command_are_not_lost() {
     // Less than may wait in the log, and more than fits into a pipe.
     let crontab = "@reboot trap 'seq 10000; exit 0' TERM; echo ready; while :; do sleep 0.1; done\n";
-    let mut running = Running::start(&["--grace", "100ms"], crontab);
+    let mut running = Running::start(&["--grace", "1h"], crontab);
     running.wait_for(&["stdout ready"]);
     let (_, lines, _) = running.stop();
     let numbers: Vec<&str> =
@@ -416,7 +416,7 @@ fn the_program_ends_although_nobody_reads_its_log() {
 #[test]
 fn a_log_whose_reader_went_away_ends_the_program_and_its_commands() {
     let crontab = "@reboot trap 'exit 0' TERM; while :; do echo tick; sleep 0.1; done\n";
-    let running = Running::start(&["--grace", "100ms"], crontab);
+    let running = Running::start(&["--grace", "1h"], crontab);
     let (status, errors) = running.end_after_closing_the_log();
     assert_eq!(status.code(), Some(1));
     assert!(errors.starts_with("mainspring: cannot write to standard output: Broken pipe"), "{errors}");
