@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use crate::case::Case;
 use crate::cli::GoalsArgs;
 use crate::goal::{Goal, Outcome, Verdict};
-use crate::goals;
+use crate::goals::GOALS;
 use crate::machine::Machine;
 use crate::plan::{self, Plan};
 use crate::process::measure_apart;
@@ -22,8 +22,8 @@ use crate::table;
 /// A folder that cannot be read or written.
 pub fn goals(arguments: &GoalsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let is_asked =
-        |goal: &&'static Goal| arguments.workloads.is_empty() || arguments.workloads.contains(&goal.workload);
-    let goals: Vec<&Goal> = goals::goals().filter(is_asked).collect();
+        |goal: &&Goal| arguments.workloads.is_empty() || arguments.workloads.contains(&goal.workload);
+    let goals: Vec<&Goal> = GOALS.iter().filter(is_asked).collect();
     let machine = Machine::here();
     let results = match &arguments.from {
         Some(folder) => Results::load(folder)?,
