@@ -136,9 +136,6 @@ pub struct GoalsArgs {
     /// Writes what was measured into this folder as well.
     #[arg(long, value_name = "DIR", conflicts_with = "from")]
     pub out: Option<PathBuf>,
-    /// Prints a JSON array instead of lines.
-    #[arg(long)]
-    pub json: bool,
 }
 
 fn parse_workload(text: &str) -> Result<Workload, String> {

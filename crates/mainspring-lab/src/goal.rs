@@ -15,8 +15,6 @@
 //! It does not look at the spread, unless the goal is for the worst round: medians are compared, and `run`
 //! shows the ranges.
 
-use serde::Serialize;
-
 use crate::case::{Case, Failure, Workload};
 use crate::results::{Cell, Results};
 use crate::statistics::Summary;
@@ -25,8 +23,7 @@ use crate::subjects;
 use crate::table::{group, three_digits};
 
 /// What a figure is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
     /// Nothing: the bound has the figure's unit.
     Bound,
@@ -41,8 +38,7 @@ pub enum Against {
 }
 
 /// Which of a subject's rounds counts. Of what it is compared with, the median does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounds {
     /// The one in the middle.
     Median,
@@ -51,8 +47,7 @@ pub enum Rounds {
 }
 
 /// On which side of the bound is well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Not above it.
     AtMost,
@@ -81,7 +76,7 @@ impl Side {
 }
 
 /// One goal.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// What is done.
     pub workload: Workload,
@@ -96,7 +91,6 @@ pub struct Goal {
     /// Which subject is judged.
     pub subject: &'static str,
     /// By what.
-    #[serde(rename = "judged_against")]
     pub against: Against,
     /// On which side it should be.
     pub side: Side,
@@ -183,8 +177,7 @@ fn libraries() -> Vec<String> {
 }
 
 /// What came of a goal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is met.
     Met,
@@ -197,10 +190,9 @@ pub enum Outcome {
 }
 
 /// A goal and what a run says of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The goal.
-    #[serde(flatten)]
     pub goal: Goal,
     /// The subject's figure; none if it was not measured.
     pub figure: Option<f64>,

@@ -36,13 +36,9 @@ pub fn goals(arguments: &GoalsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let verdicts: Vec<Verdict> = goals.iter().map(|goal| goal.judge(&results)).collect();
     let missed_count = verdicts.iter().filter(|verdict| verdict.is_missed()).count();
     let met_count = verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Met).count();
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&verdicts)?);
-    } else {
-        let rows: Vec<Vec<String>> = verdicts.iter().map(Verdict::row).collect();
-        print!("{}", table::align(&rows));
-        println!("{met_count} of {} goals are met", verdicts.len());
-    }
+    let rows: Vec<Vec<String>> = verdicts.iter().map(Verdict::row).collect();
+    print!("{}", table::align(&rows));
+    println!("{met_count} of {} goals are met", verdicts.len());
     for skipped in results.skipped.iter().filter(|skipped| skipped.is_wrong()) {
         eprintln!("{} {}: {}", skipped.case.workload, skipped.subject, skipped.failure);
     }
