@@ -12,11 +12,13 @@
 //! It does not wait for ever: a measurement that takes more than [`cpu_seconds_max`] is ended by the kernel.
 
 use std::env;
+use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::Pid;
+use serde::de::DeserializeOwned;
 
 use crate::case::{Case, Failure, Measurement, Workload};
 use crate::coverage::cpu_seconds_max;
@@ -28,22 +30,25 @@ const REAL_TIME_CORE_COUNT: usize = 2;
 
 /// Measures a case by a subject in a process of its own.
 pub fn measure_apart(subject: &str, case: &Case) -> Measurement {
+    let text = serde_json::to_string(case).expect("a case is a name and numbers");
+    run_apart(&["measure", subject, &text], cpu_seconds_max(case.size))
+}
+
+/// Starts this program once more with a hidden command, and reads the last line that it prints.
+///
+/// # Errors
+/// What that says, or how it ended without a line.
+pub fn run_apart<T: DeserializeOwned>(
+    arguments: &[impl AsRef<OsStr>],
+    cpu_seconds_max: u64,
+) -> Result<T, Failure> {
     let output = env::current_exe()
-        .and_then(|program| {
-            Command::new(program)
-                .args(["measure", subject, &serde_json::to_string(case)?])
-                .stderr(Stdio::inherit())
-                .output()
-        })
+        .and_then(|program| Command::new(program).args(arguments).stderr(Stdio::inherit()).output())
         .map_err(|error| Failure::Wrong(format!("the measuring process could not be started: {error}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let line = text.lines().last().unwrap_or_default();
-    serde_json::from_str(line).unwrap_or_else(|_| {
-        Err(Failure::Unable(format!(
-            "ended with {} (the limit is {} CPU seconds)",
-            output.status,
-            cpu_seconds_max(case.size)
-        )))
+    serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_else(|_| {
+        let status = output.status;
+        Err(Failure::Unable(format!("ended with {status} (the limit is {cpu_seconds_max} CPU seconds)")))
     })
 }
 

@@ -121,9 +121,4 @@ impl Subject {
     pub fn measure(&self, case: &Case) -> Measurement {
         (self.measure)(case)
     }
-
-    /// Makes an empty queue, if the subject is one of our own.
-    pub fn make_queue(&self) -> Option<Box<dyn TimerQueue<u64>>> {
-        self.queue.as_ref().map(|make| make())
-    }
 }

@@ -10,7 +10,7 @@ use crate::generate::{KindOfTrace, generate};
 
 fn replay_all(trace: &Trace) -> Vec<(&'static str, Outcome)> {
     let outcome = |subject: mainspring_lab::subject::Subject| {
-        let make = || subject.make_queue().expect("ours are queues");
+        let make = subject.queue.expect("ours are queues");
         match replay(trace, make) {
             Ok(outcome) => Some((subject.name, outcome)),
             Err(Failure::Unable(_)) => None,

@@ -2,16 +2,15 @@
 //!
 //! Cost: three replays of the trace a queue. It does not change the trace.
 
-use std::env;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
 use mainspring::trace::Trace;
 
 use crate::advise::{Features, Outcome, replay, sentences};
-use crate::case::Failure;
 use crate::coverage::CPU_SECONDS_MAX;
 use crate::process;
 use crate::subjects::{named, queues};
@@ -32,21 +31,11 @@ fn read(path: &Path) -> Result<Trace, String> {
 /// The trace cannot be read.
 pub fn replay_here(subject: &str, path: &Path) -> Result<ExitCode, Box<dyn Error>> {
     let trace = read(path)?;
-    let queue = named(subject).filter(|subject| subject.make_queue().is_some());
-    let subject = queue.ok_or_else(|| format!("{subject} is no queue of ours"))?;
-    let outcome = process::confine_to(1, CPU_SECONDS_MAX)
-        .and_then(|()| replay(&trace, || subject.make_queue().expect("the subject has been asked before")));
+    let make = named(subject).and_then(|subject| subject.queue);
+    let make = make.ok_or_else(|| format!("{subject} is no queue of ours"))?;
+    let outcome = process::confine_to(1, CPU_SECONDS_MAX).and_then(|()| replay(&trace, make));
     println!("{}", serde_json::to_string(&outcome)?);
     Ok(ExitCode::SUCCESS)
-}
-
-fn replay_apart(subject: &str, path: &Path) -> Result<Outcome, Failure> {
-    let run = env::current_exe().and_then(|program| {
-        Command::new(program).arg("replay").arg(subject).arg(path).stderr(Stdio::inherit()).output()
-    });
-    let output = run.map_err(|error| Failure::Wrong(format!("the process could not be started: {error}")))?;
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| Err(Failure::Unable(format!("ended with {}", output.status))))
 }
 
 /// `lab advise`.
@@ -55,10 +44,11 @@ fn replay_apart(subject: &str, path: &Path) -> Result<Outcome, Failure> {
 /// The trace cannot be read, or two queues disagree.
 pub fn advise(path: &Path) -> Result<ExitCode, Box<dyn Error>> {
     let trace = read(path)?;
-    let mut outcomes = Vec::new();
+    let mut outcomes: Vec<(String, Outcome)> = Vec::new();
     let mut unable = Vec::new();
     for subject in queues::subjects() {
-        match replay_apart(subject.name, path) {
+        let arguments = [OsStr::new("replay"), OsStr::new(subject.name), path.as_os_str()];
+        match process::run_apart(&arguments, CPU_SECONDS_MAX) {
             Ok(outcome) => outcomes.push((subject.name.to_owned(), outcome)),
             Err(failure) => unable.push(format!("  {}: {failure}", subject.name)),
         }
