@@ -16,7 +16,7 @@
 //! shows the ranges.
 
 use crate::case::{Case, Failure, Workload};
-use crate::results::{Cell, Results};
+use crate::results::Results;
 use crate::statistics::Summary;
 use crate::subject::{Kind, Subject};
 use crate::subjects;
@@ -120,8 +120,7 @@ impl Goal {
 
     /// Judges it.
     pub fn judge(&self, results: &Results) -> Verdict {
-        let summary =
-            |name: &str, case: Case| results.summary(name, &Cell { case, metric: self.metric.to_owned() });
+        let summary = |name: &str, case: Case| results.summary(name, case, self.metric);
         let median = |name: &str, case| summary(name, case).map(|summary| summary.median);
         let case = self.case();
         let own = |summary: Summary| match self.rounds {

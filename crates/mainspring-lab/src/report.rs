@@ -18,7 +18,7 @@ pub mod palette;
 pub mod plot;
 
 use crate::case::{Case, Workload};
-use crate::results::{Cell, Results};
+use crate::results::Results;
 use crate::table::{self, Table};
 use crate::workload::lateness::QUANTILES;
 
@@ -53,21 +53,19 @@ fn subjects(results: &Results) -> impl Iterator<Item = String> {
 /// Cost against the number of timers, one plot per metric that was measured at two sizes or more.
 pub fn size_plots(results: &Results, workload: Workload) -> Vec<Plot> {
     let mut plots = Vec::new();
-    let cells = results.cells();
+    let mut cases = results.by_case();
+    cases.retain(|case, _| (case.workload, case.thread_count) == (workload, 1));
     for metric in results.metrics() {
         let title = axis_title(&metric);
-        let of_metric: Vec<&Cell> = cells
-            .keys()
-            .filter(|cell| (cell.case.workload, cell.case.thread_count) == (workload, 1))
-            .filter(|cell| cell.metric == metric)
-            .collect();
+        let of_metric = cases.iter().filter(|(_, results)| results.metrics().contains(&metric));
+        let of_metric: Vec<Case> = of_metric.map(|(case, _)| *case).collect();
         if of_metric.len() < 2 || title.is_empty() {
             continue;
         }
         let curve = |subject: String| {
-            let point = |cell: &&Cell| {
-                let summary = results.summary(&subject, cell)?;
-                Some(Point { x: cell.case.size as f64, y: summary.median })
+            let point = |case: &Case| {
+                let summary = results.summary(&subject, *case, &metric)?;
+                Some(Point { x: case.size as f64, y: summary.median })
             };
             Curve { points: of_metric.iter().filter_map(point).collect(), subject: subject.clone() }
         };
@@ -84,8 +82,7 @@ pub fn lateness_plot(results: &Results) -> Option<Plot> {
     let case = Case { workload: Workload::W6, size: Workload::W6.fixed_size()?, thread_count: 1, seed: 0 };
     let curve = |subject: String| {
         let points = QUANTILES.iter().enumerate().filter_map(|(place, (_, metric))| {
-            let cell = Cell { case, metric: (*metric).to_owned() };
-            Some(Point { x: place as f64, y: results.summary(&subject, &cell)?.median })
+            Some(Point { x: place as f64, y: results.summary(&subject, case, metric)?.median })
         });
         Curve { points: points.collect(), subject: subject.clone() }
     };

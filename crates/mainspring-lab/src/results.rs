@@ -56,15 +56,6 @@ impl SkippedSubject {
     }
 }
 
-/// What identifies a cell of a table: the case but for its round, and the metric.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cell {
-    /// What was done, in the first round.
-    pub case: Case,
-    /// What came out.
-    pub metric: String,
-}
-
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
@@ -75,22 +66,20 @@ pub struct Results {
 }
 
 impl Results {
-    /// Sums up the rounds of a subject.
-    pub fn summary(&self, subject: &str, cell: &Cell) -> Option<Summary> {
-        let is_it = |record: &&Record| record.subject == subject && cell_of(record) == *cell;
-        Summary::of(self.records.iter().filter(is_it).map(|record| record.figure.value))
+    /// Sums up the rounds of a subject at a case, of which the first round is meant.
+    pub fn summary(&self, subject: &str, case: Case, metric: &str) -> Option<Summary> {
+        let of_case = self.records.iter().filter(|record| first_round(record) == case);
+        let of_subject = of_case.filter(|record| record.subject == subject && record.figure.metric == metric);
+        Summary::of(of_subject.map(|record| record.figure.value))
     }
 
-    /// All cells, in order, with who has figures there, in the order in which they were first measured.
-    pub fn cells(&self) -> BTreeMap<Cell, Vec<String>> {
-        let mut cells: BTreeMap<Cell, Vec<String>> = BTreeMap::new();
+    /// The figures of each case, in order of the cases. A case is that of its first round.
+    pub fn by_case(&self) -> BTreeMap<Case, Results> {
+        let mut cases: BTreeMap<Case, Results> = BTreeMap::new();
         for record in &self.records {
-            let subjects = cells.entry(cell_of(record)).or_default();
-            if !subjects.contains(&record.subject) {
-                subjects.push(record.subject.clone());
-            }
+            cases.entry(first_round(record)).or_default().records.push(record.clone());
         }
-        cells
+        cases
     }
 
     /// All subjects with figures, in the order in which they were first measured.
@@ -162,8 +151,8 @@ fn distinct<'r>(words: impl Iterator<Item = &'r String>) -> Vec<String> {
     words.filter(|word| seen.insert(*word)).cloned().collect()
 }
 
-fn cell_of(record: &Record) -> Cell {
-    Cell { case: Case { seed: 0, ..record.case }, metric: record.figure.metric.clone() }
+fn first_round(record: &Record) -> Case {
+    Case { seed: 0, ..record.case }
 }
 
 fn rows<T>(

@@ -13,7 +13,7 @@ use std::fmt::Write;
 use indicatif::HumanCount;
 
 use crate::case::{Case, Workload};
-use crate::results::{Cell, Results};
+use crate::results::Results;
 use crate::statistics::Summary;
 
 /// A number to three digits.
@@ -81,30 +81,15 @@ impl Table {
 
 /// All tables of some results.
 pub fn tables(results: &Results) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
-    for (Cell { case, metric }, subjects) in results.cells() {
-        if tables.last().is_none_or(|table| table.case != case) {
-            tables.push(Table { case, metrics: Vec::new(), rows: Vec::new() });
-        }
-        let table = tables.last_mut().expect("a table was pushed");
-        table.metrics.push(metric);
-        for subject in subjects {
-            if !table.rows.iter().any(|(name, _)| *name == subject) {
-                table.rows.push((subject, Vec::new()));
-            }
-        }
-    }
-    let (order, metric_order) = (results.subjects(), results.metrics());
-    for table in &mut tables {
-        table.metrics.sort_by_key(|metric| metric_order.iter().position(|noted| noted == metric));
-        table.rows.sort_by_key(|(name, _)| order.iter().position(|subject| subject == name));
-        let Table { case, ref metrics, ref mut rows } = *table;
-        for (subject, row) in rows {
-            let cell = |metric: &String| Cell { case, metric: metric.clone() };
-            *row = metrics.iter().map(|metric| results.summary(subject, &cell(metric))).collect();
-        }
-    }
-    tables
+    let table = |(case, results): (Case, Results)| {
+        let metrics = results.metrics();
+        let row = |subject: String| {
+            let cells = metrics.iter().map(|metric| results.summary(&subject, case, metric)).collect();
+            (subject, cells)
+        };
+        Table { case, rows: results.subjects().into_iter().map(row).collect(), metrics }
+    };
+    results.by_case().into_iter().map(table).collect()
 }
 
 /// As text for a terminal.
