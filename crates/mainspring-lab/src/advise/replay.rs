@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use mainspring::trace::{Operation, Trace};
+use mainspring::trace::{Operation, Step, Trace};
 use mainspring_queue::{Tick, TimerId, TimerQueue};
 use serde::{Deserialize, Serialize};
 
@@ -46,18 +46,18 @@ pub struct Outcome {
 /// # Errors
 /// The queue cannot hold a deadline, or would wake for ever.
 pub fn replay(trace: &Trace, make: impl Fn() -> Box<dyn TimerQueue<u64>>) -> Result<Outcome, Failure> {
-    let steps = dense(trace);
+    let (steps, timer_count) = dense(trace);
     let before = peak_bytes_from_now();
-    let mut player = Player::new(make(), steps.timer_count);
+    let mut player = Player::new(make(), timer_count);
     let stopwatch = Stopwatch::start();
-    player.play(&steps.steps)?;
+    player.play(&steps)?;
     let ns = stopwatch.ns();
     let memory_bytes = peak_bytes().saturating_sub(before);
-    let mut timed = Player { worst_ns: Some(0.0), ..Player::new(make(), steps.timer_count) };
-    timed.play(&steps.steps)?;
+    let mut timed = Player { worst_ns: Some(0.0), ..Player::new(make(), timer_count) };
+    timed.play(&steps)?;
     let ends = |player: &Player| (player.wakeup_count, player.fired_count, player.fingerprint);
     debug_assert_eq!(ends(&player), ends(&timed), "a queue does the same again");
-    let operation_count = steps.steps.len() as u64 + player.fired_count;
+    let operation_count = steps.len() as u64 + player.fired_count;
     Ok(Outcome {
         operation_ns: ns / operation_count.max(1) as f64,
         worst_us: timed.worst_ns.unwrap_or_default() / 1_000.0,
@@ -68,29 +68,17 @@ pub fn replay(trace: &Trace, make: impl Fn() -> Box<dyn TimerQueue<u64>>) -> Res
     })
 }
 
-/// A step whose timer is an index.
-#[derive(Clone, Copy)]
-struct Move {
-    at: Tick,
-    timer: u32,
-    operation: Operation,
-}
-
-struct Moves {
-    steps: Vec<Move>,
-    timer_count: usize,
-}
-
-/// Numbers timers from 0, so that no table of names is looked up while the watch runs. Fires are left out.
-fn dense(trace: &Trace) -> Moves {
-    let mut numbers: HashMap<u64, u32> = HashMap::new();
-    let mut steps = Vec::with_capacity(trace.steps.len());
-    for step in trace.steps.iter().filter(|step| step.operation != Operation::Fire) {
-        let next = numbers.len() as u32;
-        let timer = *numbers.entry(step.timer).or_insert(next);
-        steps.push(Move { at: step.at, timer, operation: step.operation });
+/// The steps with timers that are numbered from 0, so that no table of names is looked up while the watch
+/// runs, and how many those are. Fires are left out.
+fn dense(trace: &Trace) -> (Vec<Step>, usize) {
+    let mut numbers: HashMap<u64, u64> = HashMap::new();
+    let mut steps = trace.steps.clone();
+    steps.retain(|step| step.operation != Operation::Fire);
+    for step in &mut steps {
+        let next = numbers.len() as u64;
+        step.timer = *numbers.entry(step.timer).or_insert(next);
     }
-    Moves { steps, timer_count: numbers.len() }
+    (steps, numbers.len())
 }
 
 struct Player {
@@ -109,7 +97,7 @@ impl Player {
         Player { queue, ids, wakeup_count: 0, fired_count: 0, fingerprint: 0, worst_ns: None }
     }
 
-    fn play(&mut self, steps: &[Move]) -> Result<(), Failure> {
+    fn play(&mut self, steps: &[Step]) -> Result<(), Failure> {
         let wakeup_count_max = (steps.len() as u64 + 1) * WAKEUPS_PER_OPERATION_MAX;
         for step in steps {
             self.wake_until(step.at, wakeup_count_max)?;
@@ -151,12 +139,12 @@ impl Player {
         Ok(())
     }
 
-    fn apply(&mut self, step: Move) -> Result<(), Failure> {
+    fn apply(&mut self, step: Step) -> Result<(), Failure> {
         let held = &mut self.ids[step.timer as usize];
         let unable = |reason: &dyn ToString| Failure::Unable(reason.to_string());
         match (step.operation, *held) {
             (Operation::Schedule(deadline), _) => {
-                let scheduled = self.queue.schedule(deadline, u64::from(step.timer));
+                let scheduled = self.queue.schedule(deadline, step.timer);
                 *held = Some(scheduled.map_err(|rejected| unable(&rejected.reason))?);
             }
             (Operation::Cancel, Some(id)) => drop(self.queue.cancel(id)),
