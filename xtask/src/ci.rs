@@ -26,11 +26,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::built::TESTED;
 use crate::failures::Failures;
-use crate::program::{ended, succeed};
+use crate::program::{ended, now, succeed};
 use crate::skips;
 
 /// The steps of both lanes, which run at the same time.
@@ -71,10 +71,15 @@ const FIRST: Phase = Phase { main: &LINTS, side: &INSTALLATION };
 /// what takes much of what the tests have built by then.
 const THEN: Phase = Phase { main: &TESTS, side: &BUILDS };
 
+pub(crate) const FORMATTING: &[&str] = &["fmt", "--all", "--check"];
+
+pub(crate) const CLIPPY: &[&str] =
+    &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+
 const LINTS: [Step; 5] = [
-    step("formatting", &["fmt", "--all", "--check"]),
+    step("formatting", FORMATTING),
     step("tidy", &["xtask", "tidy"]),
-    step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
+    step("clippy", CLIPPY),
     // As docs.rs builds it.
     step("documentation", &["doc", "--workspace", "--all-features", "--no-deps"])
         .with(&[("RUSTDOCFLAGS", "--cfg docsrs -D warnings"), ("RUSTDOC", "xtask/as-docs-rs")]),
@@ -364,11 +369,6 @@ fn last_line(count: usize, time: Duration, left_out: &[String]) -> String {
 
 fn beginning(step: &Step) -> String {
     format!("== {}: cargo {}", step.name, step.arguments.join(" "))
-}
-
-#[expect(clippy::disallowed_methods, reason = "how long a step took is told, and decides nothing")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 fn minutes(time: Duration) -> String {

@@ -18,13 +18,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::ci::WAITING;
-use crate::program::{cargo, succeed};
+use crate::ci::{CLIPPY, FORMATTING, WAITING};
+use crate::program::{cargo, now, output, packages, succeed};
 use crate::tidy;
 
 /// All of it ends within this time, if the tests take as long as they did the last time.
@@ -66,16 +65,9 @@ pub fn run(root: &Path, base: Option<&str>) -> Result<(), String> {
     debug_assert!(above.iter().all(|name| !changed.contains(name)), "a crate is tested once");
     println!("== {} files changed since {base}", files.len());
     println!("== changed: {}; depend on it: {}", list(&changed), list(&above));
-    for (name, arguments) in [
-        ("formatting", &["fmt", "--all", "--check"][..]),
-        (
-            "clippy",
-            &["clippy", "--quiet", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]
-                [..],
-        ),
-    ] {
+    for (name, arguments) in [("formatting", FORMATTING), ("clippy", CLIPPY)] {
         let began = now();
-        succeed(&mut cargo(root, arguments))?;
+        succeed(cargo(root, arguments).env("CARGO_TERM_QUIET", "true"))?;
         println!("== {name} took {} s", (now() - began).as_secs());
     }
     let findings = tidy::check(root);
@@ -129,18 +121,13 @@ fn read_times(text: &str) -> BTreeMap<String, u64> {
 
 /// The binaries of tests: of what is changed, unit tests first, then of what lies above.
 fn order<'a>(members: &'a BTreeMap<String, Member>, changed: &[String], above: &[String]) -> Vec<Binary<'a>> {
-    let of = |names: &[String]| -> Vec<Binary<'a>> {
-        let members: Vec<_> = names.iter().filter_map(|name| members.get_key_value(name)).collect();
-        let most = members.iter().map(|(_, member)| member.binaries.len()).max().unwrap_or(0);
-        let rank = |index: usize| {
-            members
-                .iter()
-                .filter_map(move |(name, member)| Some((name.as_str(), member.binaries.get(index)?.as_str())))
-        };
-        (0..most).flat_map(rank).collect()
+    let of = |name: &String| {
+        let (name, member) = members.get_key_value(name)?;
+        Some(member.binaries.iter().map(|binary| (name.as_str(), binary.as_str())))
     };
-    let above: Vec<_> = above.iter().flat_map(|name| of(std::slice::from_ref(name))).collect();
-    of(changed).into_iter().chain(above).collect()
+    let mut changed: Vec<_> = changed.iter().filter_map(of).flat_map(Iterator::enumerate).collect();
+    changed.sort_by_key(|(rank, _)| *rank);
+    changed.into_iter().map(|(_, binary)| binary).chain(above.iter().filter_map(of).flatten()).collect()
 }
 
 /// The members that these files lie in, and the files that lie in none.
@@ -175,12 +162,10 @@ fn above(members: &BTreeMap<String, Member>, changed: &[String]) -> Vec<String> 
 
 /// The members of the workspace by their names, as cargo tells them.
 fn members(root: &Path) -> Result<BTreeMap<String, Member>, String> {
-    let text = output(root, "cargo", &["metadata", "--no-deps", "--offline", "--format-version=1"])?;
-    let metadata: Value = serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
     let list = |of: &Value, name: &str| of[name].as_array().cloned().unwrap_or_default();
     let text = |of: &Value| of.as_str().unwrap_or_default().to_owned();
     let mut found = BTreeMap::new();
-    for package in list(&metadata, "packages") {
+    for package in packages(root)? {
         let manifest = text(&package["manifest_path"]);
         let folder = Path::new(&manifest).parent().and_then(|folder| folder.strip_prefix(root).ok());
         let needs = list(&package, "dependencies");
@@ -215,14 +200,6 @@ fn changed_files(root: &Path, base: Option<&str>) -> Result<(String, Vec<String>
     Ok((base.chars().take(8).collect(), files))
 }
 
-/// What a program prints.
-fn output(root: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(program).args(arguments).current_dir(root).output();
-    let output = output.map_err(|error| format!("{program} could not be started: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if output.status.success() { Ok(text) } else { Err(format!("{program} {} failed", arguments.join(" "))) }
-}
-
 /// Where the branch left main; on main itself the commit before the last one.
 fn branch_point(git: impl Fn(&[&str]) -> Result<String, String>) -> Result<String, String> {
     let head = git(&["rev-parse", "HEAD"])?;
@@ -234,11 +211,6 @@ fn branch_point(git: impl Fn(&[&str]) -> Result<String, String>) -> Result<Strin
 
 fn list(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-}
-
-#[expect(clippy::disallowed_methods, reason = "what fits is decided by time; no answer of a test is")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{cargo, succeed};
+use crate::program::{cargo, packages, succeed};
 use crate::semver;
 
 /// The libraries that are tested here, in the order in which they depend on each other.
@@ -106,14 +106,10 @@ fn publish(root: &Path, mode: Mode) -> Result<(), String> {
 
 /// The names of the crates whose manifests do not forbid to publish them.
 fn published(root: &Path) -> Result<Vec<String>, String> {
-    let crates = root.join("crates");
-    let entries = fs::read_dir(&crates).map_err(|error| describe("cannot be read", &crates, &error))?;
-    let mut names = Vec::new();
-    for folder in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()) {
-        if !read(&folder.join("Cargo.toml"))?.contains("\npublish = false\n") {
-            names.extend(folder.file_name().map(|name| name.to_string_lossy().into_owned()));
-        }
-    }
+    let mut packages = packages(root)?;
+    packages.retain(|package| package["publish"].is_null());
+    let mut names: Vec<String> =
+        packages.iter().filter_map(|package| package["name"].as_str()).map(str::to_owned).collect();
     names.sort_unstable();
     Ok(names)
 }

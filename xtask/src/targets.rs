@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::succeed;
+use crate::program::{output, succeed};
 
 /// What is left out where a target cannot be had, as [`skips`](crate::skips) knows it.
 pub const OMISSION: &str = "other targets";
@@ -18,9 +18,8 @@ pub const OMISSION: &str = "other targets";
 /// # Errors
 /// One is not there, and rustup is not or cannot bring it: the sentence says which.
 pub fn install(targets: &[&str]) -> Result<(), String> {
-    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let output = output.map_err(|error| format!("rustc could not be started: {error}"))?;
-    let installed = Path::new(String::from_utf8_lossy(&output.stdout).trim()).join("lib/rustlib");
+    let root = output(Path::new("."), "rustc", &["--print", "sysroot"])?;
+    let installed = Path::new(&root).join("lib/rustlib");
     for target in targets.iter().filter(|target| !installed.join(target).join("lib").is_dir()) {
         succeed(Command::new("rustup").args(["--quiet", "target", "add", target]))
             .map_err(|problem| format!("{target} is not installed: {problem}"))?;
