@@ -134,7 +134,9 @@ pub trait EngineSubject: Send + Sync + 'static {
     const HAS_CLOCK: bool = true;
 
     /// Whether a timer that was launched needs no memory of the program's until it fires.
-    const FORGETS_LAUNCHED: bool = true;
+    fn forgets_launched(&self) -> bool {
+        true
+    }
 
     /// Lets the calling thread take part, for as long as it holds what this returns.
     fn enter(&self) -> impl Sized {}

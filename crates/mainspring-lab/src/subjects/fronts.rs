@@ -24,7 +24,7 @@ use mainspring::Engine;
 use mainspring::front::{Callbacks, Channels, Futures, Task, callback, channel};
 use mainspring::preset;
 
-use super::polled_futures::PolledFutures;
+use super::waking;
 use crate::api::EngineSubject;
 use crate::case::Failure;
 use crate::recorder::Recorder;
@@ -56,7 +56,7 @@ pub fn subjects() -> [Subject; 3] {
             let after = move |delay| futures.sleep(delay);
             // The engine lives as long as the subject: it is in this closure.
             let at = move |instant| engine.futures().sleep(until(instant));
-            Ok(PolledFutures::new(recorder, after, at, |key, delay, _| key.reset(delay)))
+            Ok(waking::futures(recorder, after, at, |key, delay, _| key.reset(delay)))
         }),
         Subject::engine(CHANNELS, Kind::Ours, "Channels::timer and Timer::stop, as Go's", |recorder| {
             let engine = engine()?;
@@ -114,7 +114,9 @@ struct ByChannels {
 impl EngineSubject for ByChannels {
     type Key = channel::ChannelTimer;
 
-    const FORGETS_LAUNCHED: bool = false;
+    fn forgets_launched(&self) -> bool {
+        false
+    }
 
     #[inline]
     fn schedule(&self, delay: Duration, _: u64) -> Result<channel::ChannelTimer, Failure> {

@@ -15,7 +15,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -23,10 +22,7 @@ use async_io::Timer;
 use futures_timer::Delay;
 use pingora_timeout::sleep;
 
-use super::waking::{LaunchedFutures, begin, counting_waker};
-use crate::api::EngineSubject;
-use crate::case::Failure;
-use crate::recorder::Recorder;
+use super::waking::{begin, futures};
 use crate::stopwatch::until;
 use crate::subject::{Kind, Subject};
 
@@ -60,63 +56,5 @@ fn subject<F: Future + Send + 'static>(
     at: impl Fn(Instant) -> F + Copy + Send + Sync + 'static,
     reset: impl Fn(&mut Pin<Box<F>>, Duration, &Waker) + Copy + Send + Sync + 'static,
 ) -> Subject {
-    Subject::engine(name, Kind::Library, about, move |recorder| {
-        Ok(PolledFutures::new(recorder, after, at, reset))
-    })
-}
-
-/// Futures that end after a delay, end at a time, and are moved like this.
-pub struct PolledFutures<F, A, T, R> {
-    after: A,
-    at: T,
-    reset: R,
-    waker: Waker,
-    launched: LaunchedFutures<F>,
-}
-
-impl<F, A, T, R> PolledFutures<F, A, T, R>
-where
-    F: Future,
-    A: Fn(Duration) -> F,
-    R: Fn(&mut Pin<Box<F>>, Duration, &Waker),
-{
-    /// Makes the subject of these three functions, whose wakers tell the recorder.
-    pub fn new(recorder: Arc<Recorder>, after: A, at: T, reset: R) -> PolledFutures<F, A, T, R> {
-        let waker = counting_waker(&recorder);
-        PolledFutures { after, at, reset, waker, launched: LaunchedFutures::new(recorder) }
-    }
-}
-
-impl<F, A, T, R> EngineSubject for PolledFutures<F, A, T, R>
-where
-    F: Future + Send + 'static,
-    A: Fn(Duration) -> F + Send + Sync + 'static,
-    T: Fn(Instant) -> F + Send + Sync + 'static,
-    R: Fn(&mut Pin<Box<F>>, Duration, &Waker) + Send + Sync + 'static,
-{
-    type Key = Pin<Box<F>>;
-
-    const CANCEL_TELLS: bool = false;
-    const FORGETS_LAUNCHED: bool = false;
-
-    #[inline]
-    fn schedule(&self, delay: Duration, _: u64) -> Result<Self::Key, Failure> {
-        Ok(begin((self.after)(delay), &self.waker))
-    }
-
-    #[inline]
-    fn cancel(&self, key: Self::Key) -> bool {
-        drop(key);
-        true
-    }
-
-    fn reset(&self, mut key: Self::Key, delay: Duration) -> Result<Self::Key, Failure> {
-        (self.reset)(&mut key, delay, &self.waker);
-        Ok(key)
-    }
-
-    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
-        self.launched.launch((self.at)(at), payload);
-        Ok(())
-    }
+    Subject::engine(name, Kind::Library, about, move |recorder| Ok(futures(recorder, after, at, reset)))
 }

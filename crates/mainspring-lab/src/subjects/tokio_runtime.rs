@@ -23,10 +23,8 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{self, interval_at, sleep, sleep_until};
 
-use super::waking::{begin, counting_waker};
-use crate::api::EngineSubject;
+use super::waking::{WakingTimers, begin, counting_waker};
 use crate::case::Failure;
-use crate::recorder::Recorder;
 use crate::subject::{Kind, Subject};
 
 /// tokio with as many workers as the reference machine has cores, which the goal of W5 names.
@@ -42,7 +40,7 @@ pub fn subjects() -> [Subject; 2] {
             TWO_WORKERS,
             "tokio 1.54, sleep, two workers",
             |delay, waker| begin(sleep(delay), waker),
-            |sleep, delay| sleep.as_mut().reset(time::Instant::now() + delay),
+            |sleep, delay, _| sleep.as_mut().reset(time::Instant::now() + delay),
             |at| async move { sleep_until(at.into()).await },
         ),
         subject(
@@ -55,7 +53,7 @@ pub fn subjects() -> [Subject; 2] {
                 }
                 interval
             },
-            |interval, delay| interval.reset_at(time::Instant::now() + delay),
+            |interval, delay, _| interval.reset_at(time::Instant::now() + delay),
             |at| async move { _ = interval_at(at.into(), PERIOD).tick().await },
         ),
     ]
@@ -66,7 +64,7 @@ fn subject<K: Send + 'static, F: Future<Output = ()> + Send + 'static>(
     name: &'static str,
     about: &'static str,
     begin: impl Fn(Duration, &Waker) -> K + Copy + Send + Sync + 'static,
-    reset: impl Fn(&mut K, Duration) + Copy + Send + Sync + 'static,
+    reset: impl Fn(&mut K, Duration, &Waker) + Copy + Send + Sync + 'static,
     end_at: impl Fn(Instant) -> F + Copy + Send + Sync + 'static,
 ) -> Subject {
     Subject::engine(name, Kind::Library, about, move |recorder| {
@@ -74,56 +72,14 @@ fn subject<K: Send + 'static, F: Future<Output = ()> + Send + 'static>(
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_time().build();
         let runtime =
             runtime.map_err(|error| Failure::Wrong(format!("the runtime did not start: {error}")))?;
-        let (runtime, waker) = (Box::leak(Box::new(runtime)), counting_waker(&recorder));
-        Ok(Tokio { runtime, waker, recorder, begin, reset, end_at })
+        let (runtime, waker): (&Runtime, _) = (Box::leak(Box::new(runtime)), counting_waker(&recorder));
+        let launch = move |at, payload| {
+            let (end, recorder) = (end_at(at), Arc::clone(&recorder));
+            runtime.spawn(async move {
+                end.await;
+                recorder.fired(payload);
+            });
+        };
+        Ok(WakingTimers { begin, reset, launch, waker, runtime: Some(runtime), forgets_launched: true })
     })
-}
-
-struct Tokio<B, R, E> {
-    runtime: &'static Runtime,
-    waker: Waker,
-    recorder: Arc<Recorder>,
-    begin: B,
-    reset: R,
-    end_at: E,
-}
-
-impl<K, F, B, R, E> EngineSubject for Tokio<B, R, E>
-where
-    K: Send + 'static,
-    F: Future<Output = ()> + Send + 'static,
-    B: Fn(Duration, &Waker) -> K + Send + Sync + 'static,
-    R: Fn(&mut K, Duration) + Send + Sync + 'static,
-    E: Fn(Instant) -> F + Send + Sync + 'static,
-{
-    type Key = K;
-
-    const CANCEL_TELLS: bool = false;
-
-    fn enter(&self) -> impl Sized {
-        self.runtime.enter()
-    }
-
-    fn schedule(&self, delay: Duration, _: u64) -> Result<K, Failure> {
-        Ok((self.begin)(delay, &self.waker))
-    }
-
-    fn cancel(&self, key: K) -> bool {
-        drop(key);
-        true
-    }
-
-    fn reset(&self, mut key: K, delay: Duration) -> Result<K, Failure> {
-        (self.reset)(&mut key, delay);
-        Ok(key)
-    }
-
-    fn launch(&self, at: Instant, payload: u64) -> Result<(), Failure> {
-        let (end, recorder) = ((self.end_at)(at), Arc::clone(&self.recorder));
-        self.runtime.spawn(async move {
-            end.await;
-            recorder.fired(payload);
-        });
-        Ok(())
-    }
 }

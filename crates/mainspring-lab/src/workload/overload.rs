@@ -63,7 +63,7 @@ struct Shared {
 /// # Errors
 /// The subject cannot do it, or a timer was early or lost.
 pub fn measure<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
-    if !S::HAS_CLOCK || !S::FORGETS_LAUNCHED {
+    if !S::HAS_CLOCK || !subject.forgets_launched() {
         return Err(Failure::Unable("its timers must be kept until they have fired, or never do".to_owned()));
     }
     let span = if case.size < 1_000_000 { SPAN_SHORT } else { SPAN };
