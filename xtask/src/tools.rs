@@ -87,7 +87,8 @@ impl Tool {
 }
 
 fn tools() -> impl Iterator<Item = Tool> {
-    ROWS.lines().filter(|line| !line.starts_with('#')).filter_map(Tool::parse)
+    let rows = ROWS.lines().filter(|line| !line.starts_with('#'));
+    rows.map(|row| Tool::parse(row).unwrap_or_else(|| panic!("packages.txt has a row that is none: {row}")))
 }
 
 /// Whether a program ends well, or a file is there: see the rows.
