@@ -21,19 +21,10 @@ use crate::second::{MINUTE_NS, Moments, SECOND_NS};
 pub(crate) const CYCLE_YEARS: i16 = 400;
 pub(crate) const FIRST_YEAR: i16 = 1970;
 
-const YEAR_KINDS: usize = 14;
-/// Days before each month in a year that is not a leap year.
-const DAYS_BEFORE: [u16; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+/// A year of each kind: the ones that begin on a Sunday to a Saturday, and then leap years in the same order.
+const KINDS: [i16; 14] = [2017, 2018, 2013, 2014, 2015, 2010, 2011, 2012, 1996, 2008, 2020, 2004, 2016, 2000];
 
-const _: () = assert!(YEAR_KINDS == 2 * 7, "the first weekday, and whether it is a leap year");
-const _: () = {
-    assert!(DAYS_BEFORE[11] + 31 == 365);
-    let mut month = 1;
-    while month < DAYS_BEFORE.len() {
-        assert!(matches!(DAYS_BEFORE[month] - DAYS_BEFORE[month - 1], 28 | 30 | 31));
-        month += 1;
-    }
-};
+const _: () = assert!(KINDS.len() == 2 * 7, "the first weekday, and whether it is a leap year");
 
 /// The years that match: bit n is the year 1970 + n. `None` is every year.
 pub(crate) type Years = Option<[u64; 4]>;
@@ -43,7 +34,7 @@ pub(crate) type Years = Option<[u64; 4]>;
 pub(crate) struct Calendar {
     fields: Fields,
     /// For each kind of year, the months that have a matching day.
-    months_by_kind: [u16; YEAR_KINDS],
+    months_by_kind: [u16; KINDS.len()],
 }
 
 /// The fields of a calendar.
@@ -119,14 +110,11 @@ impl Calendar {
         debug_assert!(hours < 1 << 24);
         debug_assert!(minutes < 1 << 60);
         debug_assert!(months & !0x1ffe == 0, "months are 1 to 12");
-        let mut months_by_kind = [0; YEAR_KINDS];
-        for (kind, found) in months_by_kind.iter_mut().enumerate() {
-            for month in (1..=12).filter(|month| months & (1 << month) != 0) {
-                if fields.days.in_month(month_shape(kind, month)) != 0 {
-                    *found |= 1 << month;
-                }
-            }
-        }
+        let months_by_kind = KINDS.map(|year| {
+            let has_day = |month: &i8| fields.days.in_month(month_shape(year, *month)) != 0;
+            let all = (1..=12).filter(|month| months & (1 << month) != 0);
+            all.filter(has_day).fold(0, |found, month| found | 1 << month)
+        });
         Calendar { fields, months_by_kind }
     }
 
@@ -255,35 +243,25 @@ impl Calendar {
         if self.fields.months & (1 << month) == 0 {
             0
         } else {
-            self.fields.days.in_month(month_shape(kind_of(year), month))
+            self.fields.days.in_month(month_shape(year, month))
         }
     }
 }
 
 /// 0 to 6: the weekday of 1 January, 0 is Sunday; 7 more in a leap year.
 fn kind_of(year: i16) -> usize {
-    let before = i32::from(year) - 1;
-    let weekday = 1 + 5 * before.rem_euclid(4) + 4 * before.rem_euclid(100) + 6 * before.rem_euclid(400);
-    let leap = if is_leap(year) { 7 } else { 0 };
-    usize::try_from(weekday % 7).expect("a remainder of positive numbers is not negative") + leap
+    let first = calendar_date(year, 1, 1).expect("the year is one of the calendar");
+    usize::from(weekday_of(first)) + if first.in_leap_year() { 7 } else { 0 }
 }
 
-fn is_leap(year: i16) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+fn month_shape(year: i16, month: i8) -> MonthShape {
+    let first = calendar_date(year, month, 1).expect("the month is one of the calendar");
+    MonthShape { first_weekday: weekday_of(first), length: first.days_in_month().unsigned_abs() }
 }
 
-fn month_shape(kind: usize, month: i8) -> MonthShape {
-    debug_assert!(kind < YEAR_KINDS && (1..=12).contains(&month), "a month of a kind of year");
-    let index = usize::from(month.unsigned_abs()) - 1;
-    let leap = kind / 7;
-    let days_before = usize::from(DAYS_BEFORE[index]) + if 2 <= index { leap } else { 0 };
-    let first_weekday = u8::try_from((kind % 7 + days_before) % 7).expect("a weekday is below 7");
-    let length = match index {
-        1 => 28 + u8::try_from(leap).expect("leap is 0 or 1"),
-        3 | 5 | 8 | 10 => 30,
-        _ => 31,
-    };
-    MonthShape { first_weekday, length }
+/// 0 is Sunday.
+fn weekday_of(date: Date) -> u8 {
+    date.weekday().to_sunday_zero_offset().unsigned_abs()
 }
 
 fn calendar_date(year: i16, month: i8, day: u32) -> Option<Date> {
@@ -314,17 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn every_month_from_year_1_to_2400_has_the_shape_that_jiff_gives_it() {
+    fn every_month_from_year_1_to_2400_has_the_shape_of_that_month_in_the_year_of_its_kind() {
+        for (kind, year) in KINDS.into_iter().enumerate() {
+            assert_eq!(kind_of(year), kind, "{year}");
+        }
         for year in -20..2400 {
             for month in 1..=12 {
-                let first = date(year, month, 1);
-                let shape = month_shape(kind_of(year), month);
-                assert_eq!(
-                    shape.first_weekday,
-                    first.weekday().to_sunday_zero_offset().unsigned_abs(),
-                    "{first}"
-                );
-                assert_eq!(shape.length, first.days_in_month().unsigned_abs(), "{first}");
+                let of_kind = month_shape(KINDS[kind_of(year)], month);
+                assert_eq!(month_shape(year, month), of_kind, "{year}-{month}");
             }
         }
     }
