@@ -25,7 +25,7 @@ const LONGEST_NS: i128 = 36_525 * 86_400 * SECOND_NS;
 
 const EXPECTED: &str = "a period such as 90s, 1h30m or 500ms";
 
-/// The units of a period. A name stands before each name that is a prefix of it.
+/// The units of a period. Where several begin what is written, the longest name counts.
 const UNITS: [(&str, i128); 9] = [
     ("ms", 1_000_000),
     ("us", 1_000),
@@ -40,20 +40,6 @@ const UNITS: [(&str, i128); 9] = [
 
 const _: () = assert!(SHORTEST_NS == Every::SHORTEST.as_nanos() as i128);
 const _: () = assert!(LONGEST_NS == Every::LONGEST.as_nanos() as i128);
-const _: () = {
-    let mut first = 0;
-    while first < UNITS.len() {
-        let mut second = first + 1;
-        while second < UNITS.len() {
-            let (name, later) = (UNITS[first].0, UNITS[second].0);
-            let (is_shorter, begins_so) =
-                (name.len() <= later.len(), name.as_bytes()[0] == later.as_bytes()[0]);
-            assert!(!is_shorter || !begins_so, "the longer of two names that begin alike is found first");
-            second += 1;
-        }
-        first += 1;
-    }
-};
 
 /// A fixed period on the time line: due at `anchor + n * period` for all whole `n`.
 ///
@@ -210,7 +196,8 @@ fn read_part(word: Word<'_>) -> Result<(i128, Word<'_>), ParseError> {
     if !has_digits || fraction.contains('.') {
         return Err(word.expected(EXPECTED));
     }
-    let Some((name, unit_ns)) = UNITS.iter().find(|(name, _)| rest.text.starts_with(name)) else {
+    let begun = UNITS.iter().filter(|(name, _)| rest.text.starts_with(name));
+    let Some((name, unit_ns)) = begun.max_by_key(|(name, _)| name.len()) else {
         let number_text = number.text;
         let message =
             format!("the number {number_text} has no unit: expected w, d, h, m, s, ms, us or ns after it");
