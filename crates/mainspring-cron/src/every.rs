@@ -13,6 +13,7 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::fmt::friendly::{Designator, Spacing, SpanPrinter};
 
 use crate::error::ParseError;
 use crate::word::Word;
@@ -24,6 +25,9 @@ const SHORTEST_NS: i128 = 1_000_000;
 const LONGEST_NS: i128 = 36_525 * 86_400 * SECOND_NS;
 
 const EXPECTED: &str = "a period such as 90s, 1h30m or 500ms";
+
+/// The largest units first, and no longer ones than hours: `1h30m`.
+const PERIODS: SpanPrinter = SpanPrinter::new().designator(Designator::HumanTime).spacing(Spacing::None);
 
 /// The units of a period. Where several begin what is written, the longest name counts.
 const UNITS: [(&str, i128); 9] = [
@@ -88,7 +92,8 @@ impl Every {
     pub fn new(period: Duration) -> Option<Every> {
         let period_ns = i128::try_from(period.as_nanos()).ok()?;
         let is_allowed = (SHORTEST_NS..=LONGEST_NS).contains(&period_ns);
-        is_allowed.then(|| Every { text: period_text(period_ns), period_ns, phase_ns: 0 })
+        let text = || PERIODS.unsigned_duration_to_string(&period);
+        is_allowed.then(|| Every { text: text(), period_ns, phase_ns: 0 })
     }
 
     /// Moves the marks so that one of them falls on `anchor`, such as the stored start of a job.
@@ -210,22 +215,6 @@ fn read_part(word: Word<'_>) -> Result<(i128, Word<'_>), ParseError> {
     let part: i128 = if fraction.is_empty() { 0 } else { fraction.parse().expect("at most 18 digits") };
     let part_ns = whole.saturating_mul(*unit_ns).saturating_add(part * unit_ns / scale);
     Ok((part_ns, rest.split_at(name.len()).1))
-}
-
-/// The largest units first, as in `1h30m`.
-fn period_text(period_ns: i128) -> String {
-    const PARTS: [&str; 6] = ["h", "m", "s", "ms", "us", "ns"];
-    let mut left = period_ns;
-    let mut text = String::new();
-    for part in PARTS {
-        let (_, unit_ns) = UNITS.iter().find(|(name, _)| *name == part).expect("every part is a unit");
-        if *unit_ns <= left {
-            text.push_str(&format!("{}{part}", left / unit_ns));
-            left %= unit_ns;
-        }
-    }
-    debug_assert_eq!(left, 0, "the last unit is a nanosecond");
-    text
 }
 
 fn duration(ns: i128) -> Duration {

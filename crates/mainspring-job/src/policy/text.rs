@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
+use jiff::fmt::friendly::{Designator, Spacing, SpanPrinter};
 use jiff::{Span, SpanRelativeTo};
 
 /// Says what in the text of a policy cannot be read, and what could stand there.
@@ -134,18 +135,8 @@ pub(crate) fn duration(what: &str, text: &str, max: Duration) -> Result<Duration
 
 /// What [`duration`] reads back: `1h30m`.
 pub(crate) fn duration_text(duration: Duration) -> String {
-    let total = duration.as_secs();
-    let parts = [
-        (total / 3_600, "h"),
-        (total / 60 % 60, "m"),
-        (total % 60, "s"),
-        (u64::from(duration.subsec_millis()), "ms"),
-        (u64::from(duration.subsec_micros() % 1_000), "us"),
-        (u64::from(duration.subsec_nanos() % 1_000), "ns"),
-    ];
-    let text: String =
-        parts.iter().filter(|(count, _)| 0 < *count).map(|(count, unit)| format!("{count}{unit}")).collect();
-    if text.is_empty() { "0s".to_owned() } else { text }
+    const PRINTER: SpanPrinter = SpanPrinter::new().designator(Designator::HumanTime).spacing(Spacing::None);
+    PRINTER.unsigned_duration_to_string(&duration)
 }
 
 #[cfg(test)]
