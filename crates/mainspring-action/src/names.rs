@@ -75,49 +75,30 @@ pub fn has_body(method: &str) -> bool {
 }
 
 /// What becomes of a process whose server dies without ending it: by SIGKILL, for want of memory, by a bug.
+/// And of one whose server cannot renew the lease by which it owns the jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnServerDeath {
-    /// It continues, as an orphan.
+pub enum Fate {
+    /// It continues as an orphan. So it does without the lease, though the next owner may start the job
+    /// again beside it.
     #[default]
     Leave,
-    /// The kernel sends it SIGKILL. That reaches the program itself and not what it has started, and no
-    /// program that takes on rights when it is executed.
+    /// When the server dies, the kernel sends it SIGKILL. That reaches the program itself and not what it has
+    /// started, and no program that takes on rights when it is executed. Without the lease it is ended before
+    /// another server may have the jobs.
     Kill,
 }
 
-impl OnServerDeath {
-    /// The words in files.
-    pub const NAMES: [(&str, OnServerDeath); 2] =
-        [("leave", OnServerDeath::Leave), ("kill", OnServerDeath::Kill)];
-
-    /// The words alone.
-    pub const WORDS: [&str; 2] = [Self::NAMES[0].0, Self::NAMES[1].0];
-
-    /// What a word means.
-    pub fn from_name(name: &str) -> Option<OnServerDeath> {
-        OnServerDeath::NAMES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
-    }
-}
-
-/// What becomes of a process whose server cannot renew the lease by which it owns the jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnLeaseLoss {
-    /// It is ended before another server may have the jobs.
-    #[default]
-    Kill,
-    /// It continues, though the next owner may start the job again beside it.
-    Leave,
-}
-
-impl OnLeaseLoss {
-    /// The words in files.
-    pub const NAMES: [(&str, OnLeaseLoss); 2] = [("kill", OnLeaseLoss::Kill), ("leave", OnLeaseLoss::Leave)];
-
-    /// The words alone.
-    pub const WORDS: [&str; 2] = [Self::NAMES[0].0, Self::NAMES[1].0];
-
-    /// What a word means.
-    pub fn from_name(name: &str) -> Option<OnLeaseLoss> {
-        OnLeaseLoss::NAMES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
+impl Fate {
+    /// What the word in a file means for this key, or what is usual without one.
+    ///
+    /// # Errors
+    /// A word that this version does not know.
+    pub fn of(key: &str, word: Option<&str>, usual: Fate) -> Result<Fate, String> {
+        match word {
+            None => Ok(usual),
+            Some("leave") => Ok(Fate::Leave),
+            Some("kill") => Ok(Fate::Kill),
+            Some(word) => Err(format!("{key} is not {word}")),
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::key::Form::{
     Words,
 };
 use crate::key::{Key, check, field, key};
-use crate::names::{CPU_PERCENT, MAX_OUTPUT_BYTES, MIN_MEMORY_BYTES, OnLeaseLoss, OnServerDeath};
+use crate::names::{CPU_PERCENT, MAX_OUTPUT_BYTES, MIN_MEMORY_BYTES};
 use crate::secret::SecretBody;
 
 /// The keys of a process.
@@ -34,13 +34,13 @@ pub const KEYS: &[Key<ProcessBody>] = &[
     key("stdin", Input(field!(stdin)), "empty", "standard input"),
     key(
         "on_server_death",
-        OneOf(field!(on_server_death), OnServerDeath::WORDS),
+        OneOf(field!(on_server_death), ["leave", "kill"]),
         "`leave`",
         "what becomes of it when the server is killed",
     ),
     key(
         "on_lease_loss",
-        OneOf(field!(on_lease_loss), OnLeaseLoss::WORDS),
+        OneOf(field!(on_lease_loss), ["kill", "leave"]),
         "`kill`",
         "what becomes of it when its server, of several on one database, loses the lease; with one server it means nothing",
     ),

@@ -22,7 +22,7 @@ use nix::unistd::Pid;
 use rustix::process::setpriority_process;
 
 use crate::{kernel, open_file_limit};
-use mainspring_action::names::{LIMIT_NAMES, OnServerDeath};
+use mainspring_action::names::{Fate, LIMIT_NAMES};
 use mainspring_action::process::ProcessBody;
 
 /// What a process sets of itself; what is `None` or empty is the server's own.
@@ -37,7 +37,7 @@ pub struct Attributes {
     /// The bits that its new files do not get.
     pub umask: Option<Mode>,
     /// What becomes of it when the server is killed.
-    pub on_server_death: OnServerDeath,
+    pub on_server_death: Fate,
     /// Whether no program in it takes on rights when it is executed, such as `sudo` does.
     pub no_new_privileges: bool,
 }
@@ -46,7 +46,7 @@ impl Attributes {
     /// Whether they are a child's own while it has the memory of the server: a score for the lack of memory
     /// is that of the memory, and the signal at the end of the parent one at the end of its thread.
     pub(crate) fn may_borrow(&self) -> bool {
-        self.oom_score_adj.is_none() && self.on_server_death == OnServerDeath::Leave
+        self.oom_score_adj.is_none() && self.on_server_death == Fate::Leave
     }
 
     /// Those of a body.
@@ -62,24 +62,22 @@ impl Attributes {
             limits: body.limits.iter().map(limit).collect::<Result<_, _>>()?,
             oom_score_adj: body.oom_score_adj.map(|score| score.to_string()),
             umask: body.umask.map(|bits| Mode::from_bits_truncate(bits as libc::mode_t)),
-            on_server_death: body
-                .on_server_death
-                .as_deref()
-                .map_or(Ok(OnServerDeath::default()), |name| {
-                    OnServerDeath::from_name(name).ok_or_else(|| format!("on_server_death is not {name}"))
-                })?,
+            on_server_death: on_server_death(body)?,
             no_new_privileges: body.no_new_privileges,
         })
     }
 }
 
+fn on_server_death(body: &ProcessBody) -> Result<Fate, String> {
+    Fate::of("on_server_death", body.on_server_death.as_deref(), Fate::Leave)
+}
+
 /// The first key of a body that only Linux can keep.
 fn needs_linux(body: &ProcessBody) -> Option<&'static str> {
-    let dies = body.on_server_death.as_deref().and_then(OnServerDeath::from_name);
     let keys = [
         ("oom_score_adj", body.oom_score_adj.is_some()),
         ("no_new_privileges", body.no_new_privileges),
-        ("on_server_death", dies == Some(OnServerDeath::Kill)),
+        ("on_server_death", on_server_death(body) == Ok(Fate::Kill)),
         ("memory_max", body.memory_max.is_some()),
         ("cpu_max", body.cpu_max.is_some()),
     ];
@@ -142,8 +140,8 @@ fn set_limit(limit: &Limit) -> Result<(), Errno> {
 
 fn die_with(attributes: &Attributes, server: Pid) -> Result<(), Errno> {
     match attributes.on_server_death {
-        OnServerDeath::Leave => Ok(()),
-        OnServerDeath::Kill => kernel::die_with(server),
+        Fate::Leave => Ok(()),
+        Fate::Kill => kernel::die_with(server),
     }
 }
 

@@ -43,7 +43,7 @@ use crate::clock::boot_time;
 use crate::descriptors::MAX_RUNNING;
 use crate::kernel;
 use crate::spec::ProcessSpec;
-use mainspring_action::names::{OnLeaseLoss, OnServerDeath};
+use mainspring_action::names::Fate;
 
 /// The word by which the program becomes a keeper.
 pub const COMMAND: &str = "keeper";
@@ -69,9 +69,9 @@ impl Bound {
     /// That of a run; `None` where the keeper has nothing to do with it.
     pub(crate) fn of(spec: &ProcessSpec) -> Option<Bound> {
         match (spec.on_lease_loss, spec.attributes.on_server_death) {
-            (OnLeaseLoss::Kill, _) => Some(Bound::Lease),
-            (OnLeaseLoss::Leave, OnServerDeath::Kill) => Some(Bound::Server),
-            (OnLeaseLoss::Leave, OnServerDeath::Leave) => None,
+            (Fate::Kill, _) => Some(Bound::Lease),
+            (Fate::Leave, Fate::Kill) => Some(Bound::Server),
+            (Fate::Leave, Fate::Leave) => None,
         }
     }
 }
@@ -339,16 +339,14 @@ mod tests {
 
     #[test]
     fn what_is_left_with_its_lease_and_with_its_server_is_no_matter_of_the_keeper() {
-        use OnLeaseLoss as Lease;
-        use OnServerDeath as Server;
         let ourselves = mainspring_host::accounts::Account::ourselves().unwrap();
         let body = ProcessBody { run: vec!["true".into()], ..ProcessBody::default() };
         let usual = specs::process(&body, &Users::new(ourselves), &Policies::default()).unwrap();
         for (on_lease_loss, on_server_death, expected) in [
-            (Lease::Kill, Server::Leave, Some(Bound::Lease)),
-            (Lease::Kill, Server::Kill, Some(Bound::Lease)),
-            (Lease::Leave, Server::Kill, Some(Bound::Server)),
-            (Lease::Leave, Server::Leave, None),
+            (Fate::Kill, Fate::Leave, Some(Bound::Lease)),
+            (Fate::Kill, Fate::Kill, Some(Bound::Lease)),
+            (Fate::Leave, Fate::Kill, Some(Bound::Server)),
+            (Fate::Leave, Fate::Leave, None),
         ] {
             let attributes = Attributes { on_server_death, ..Attributes::default() };
             let spec = ProcessSpec { on_lease_loss, attributes, ..usual.clone() };

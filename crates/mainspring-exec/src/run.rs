@@ -34,7 +34,7 @@ use crate::pipe::InputPipe;
 use crate::process::{Process, StartError};
 use crate::spec::{KillSequence, ProcessSpec};
 use crate::starter::Starter;
-use mainspring_action::names::OnLeaseLoss;
+use mainspring_action::names::Fate;
 
 /// How long after the end of a program its output may still be held open before its end is reported. What the
 /// program wrote is in the pipes when it ends, so this is for the last process of a pipeline that it did not
@@ -67,7 +67,7 @@ pub struct Run<K> {
     started: Moment,
     timeout: Option<Duration>,
     kill: KillSequence,
-    on_lease_loss: OnLeaseLoss,
+    on_lease_loss: Fate,
     killing: Option<Killing>,
     /// How and when the program ended, or was first seen to have ended.
     ended: Option<(Outcome, Moment)>,
@@ -271,7 +271,7 @@ impl<K> Run<K> {
 
     /// Whether it continues when the server loses the jobs. What was to end before that ends.
     pub(crate) fn is_to_be_detached(&self) -> bool {
-        self.on_lease_loss == OnLeaseLoss::Leave && self.killing.is_none()
+        self.on_lease_loss == Fate::Leave && self.killing.is_none()
     }
 
     /// Gives the run up as it is. Reported is what it has written, and its end only if the program has ended

@@ -25,7 +25,7 @@ use nix::sys::signal::Signal;
 
 use crate::attributes::Attributes;
 use crate::cgroup::Share;
-use mainspring_action::names::OnLeaseLoss;
+use mainspring_action::names::Fate;
 use mainspring_action::secret::SecretBody;
 use mainspring_host::accounts::Account;
 
@@ -65,7 +65,7 @@ pub struct ProcessSpec {
     /// How much of its output is kept.
     pub output_bytes_max: u64,
     /// What becomes of it when the server cannot renew its lease of the jobs.
-    pub on_lease_loss: OnLeaseLoss,
+    pub on_lease_loss: Fate,
 }
 
 /// What is executed.

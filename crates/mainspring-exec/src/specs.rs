@@ -20,7 +20,7 @@ use crate::attributes::Attributes;
 use crate::cgroup::Share;
 use crate::spec::{KillSequence, ProcessSpec, Program};
 use mainspring_action::body::{MailBody, ProcessBody};
-use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, DEFAULT_PATH, DEFAULT_SHELL, OnLeaseLoss};
+use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, DEFAULT_PATH, DEFAULT_SHELL, Fate};
 use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{Account, Refusal};
 
@@ -64,7 +64,8 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
         None if body.run.is_empty() => return Err(SpecError::Unknown("it names no program".to_owned())),
         None => Program::Argv(body.run.clone()),
     };
-    let on_lease_loss = body.on_lease_loss.as_deref().map_or(Ok(OnLeaseLoss::default()), on_lease_loss)?;
+    let on_lease_loss = Fate::of("on_lease_loss", body.on_lease_loss.as_deref(), Fate::Kill);
+    let on_lease_loss = on_lease_loss.map_err(SpecError::Unknown)?;
     Ok(ProcessSpec {
         program,
         directory: body.cwd.clone().unwrap_or_else(|| account.home.clone()),
@@ -120,11 +121,6 @@ fn environment(body: &ProcessBody, account: &Account, shell: &str) -> Vec<(Strin
     usual.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn on_lease_loss(name: &str) -> Result<OnLeaseLoss, SpecError> {
-    let unknown = || SpecError::Unknown(format!("on_lease_loss is not {name}"));
-    OnLeaseLoss::from_name(name).ok_or_else(unknown)
-}
-
 fn kill_sequence(policies: &Policies) -> KillSequence {
     let kill = policies.timeout.kill;
     let signal = match kill.signal {
@@ -177,9 +173,9 @@ mod tests {
             let body = ProcessBody { run: vec!["env".into()], on_lease_loss, ..Default::default() };
             process(&body, &Users::new(ourselves), &Policies::default()).map(|spec| spec.on_lease_loss)
         };
-        assert_eq!(of(None).unwrap(), OnLeaseLoss::Kill);
-        assert_eq!(of(Some("kill")).unwrap(), OnLeaseLoss::Kill);
-        assert_eq!(of(Some("leave")).unwrap(), OnLeaseLoss::Leave);
+        assert_eq!(of(None).unwrap(), Fate::Kill);
+        assert_eq!(of(Some("kill")).unwrap(), Fate::Kill);
+        assert_eq!(of(Some("leave")).unwrap(), Fate::Leave);
         // A newer version wrote it.
         assert!(matches!(of(Some("stay")), Err(SpecError::Unknown(_))));
     }

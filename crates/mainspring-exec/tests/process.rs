@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use mainspring_action::names::OnLeaseLoss;
+use mainspring_action::names::Fate;
 use mainspring_action::process::ProcessBody;
 use mainspring_action::secret::SecretBody;
 use mainspring_exec::attributes::Attributes;
@@ -358,7 +358,7 @@ fn what_is_left_goes_on_reads_and_writes_and_is_reaped_though_its_server_has_let
         done.display()
     );
     let spec = ProcessSpec {
-        on_lease_loss: OnLeaseLoss::Leave,
+        on_lease_loss: Fate::Leave,
         input: Some("x".repeat(INPUT_BYTES)),
         timeout: Some(BOUND),
         ..shell(&text)
@@ -393,8 +393,7 @@ fn what_is_left_goes_on_reads_and_writes_and_is_reaped_though_its_server_has_let
 
 #[test]
 fn what_is_being_ended_is_not_left() {
-    let spec =
-        ProcessSpec { on_lease_loss: OnLeaseLoss::Leave, ..shell("trap '' TERM; echo ready; sleep 1000") };
+    let spec = ProcessSpec { on_lease_loss: Fate::Leave, ..shell("trap '' TERM; echo ready; sleep 1000") };
     let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     executor.start(&spec, &[], 1, Moment::now()).unwrap();
     turn_until(&mut executor, &mut heard, &|_, heard| heard.lines == ["ready"]);

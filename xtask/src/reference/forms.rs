@@ -22,39 +22,22 @@ pub(super) fn value(sources: &[Source], source: &Source, form: &syn::Expr) -> Op
     let mut value = doc.trim_end_matches('.').to_owned();
     value[..1].make_ascii_lowercase();
     for limit in call.args.iter().skip(1) {
-        value = format!("{value}: {}", words(sources, &text_of(source, limit)));
+        value = format!("{value}: {}", words(sources, source, limit));
     }
     let limits = quoted(list(sources, NAMES, "LIMIT_NAMES").into_iter().filter_map(string_of));
     Some(value.replace("`LIMIT_NAMES`", &limits))
 }
 
-/// A limit in words: `-20..=19`, the value of a constant, or the words of a type.
-fn words(sources: &[Source], limit: &str) -> String {
-    let names = file(sources, NAMES);
-    if let Some(name) = limit.strip_suffix("::WORDS") {
-        return words_of(names, name);
+/// A limit in words: `-20..=19`, the value of a constant, or those of a list.
+fn words(sources: &[Source], source: &Source, limit: &syn::Expr) -> String {
+    if let syn::Expr::Array(_) = limit {
+        return quoted(elements(limit).into_iter().filter_map(string_of));
     }
-    let known = constant(names, limit).map(|constant| text_of(names, &constant.expr));
-    let text = known.as_deref().unwrap_or(limit);
+    let (names, limit) = (file(sources, NAMES), text_of(source, limit));
+    let known = constant(names, &limit).map(|constant| text_of(names, &constant.expr));
+    let text = known.unwrap_or(limit);
     match text.split_once("..=") {
         Some((least, most)) => format!("{least} to {most}"),
         None => format!("`{text}`"),
     }
-}
-
-/// The first of each pair of the constant `NAMES` of a type.
-fn words_of(names: &Source, of: &str) -> String {
-    let implementations = names.syntax.items.iter().filter_map(|item| match item {
-        syn::Item::Impl(found) if text_of(names, &found.self_ty) == of => Some(found),
-        _ => None,
-    });
-    let pairs = implementations.flat_map(|found| &found.items).filter_map(|item| match item {
-        syn::ImplItem::Const(found) if found.ident == "NAMES" => Some(elements(&found.expr)),
-        _ => None,
-    });
-    let word = |pair: &syn::Expr| match pair {
-        syn::Expr::Tuple(pair) => string_of(pair.elems.first()?),
-        _ => None,
-    };
-    quoted(pairs.flatten().filter_map(word))
 }
