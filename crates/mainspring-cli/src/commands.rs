@@ -50,8 +50,7 @@ pub use crontab::run_crontab;
 pub use manual::show_help;
 
 use printing::{
-    instant, json_line, print, print_faithfully, print_json, print_painted, printed, zone_name,
-    zone_or_system,
+    instant, json_line, print, print_faithfully, print_json, print_painted, printed, zone_or_system,
 };
 
 /// Does what the command line asks for.

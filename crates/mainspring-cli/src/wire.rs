@@ -22,8 +22,9 @@
 
 use serde::Serialize;
 
+use mainspring_cron::Language;
 use mainspring_file::problem::{Fault, Problem};
-use mainspring_server::protocol::{ExplanationWire, JobWire, OnceWire, Question};
+use mainspring_server::protocol::{ExplanationWire, JobWire, OnceWire, Question, TranslationWire};
 
 /// The document of `check`.
 #[derive(Clone, Debug, Serialize)]
@@ -136,6 +137,18 @@ pub struct ExplainDocument {
     pub question: Question,
     /// In words.
     pub explanation: ExplanationWire,
+}
+
+/// The document of `translate`.
+#[derive(Clone, Debug, Serialize)]
+pub struct TranslationDocument {
+    /// As it was given.
+    pub expression: String,
+    /// Its language.
+    pub dialect: Language,
+    /// Its fields are fields of the document itself.
+    #[serde(flatten)]
+    pub translation: TranslationWire,
 }
 
 /// The document for an expression that cannot be read.

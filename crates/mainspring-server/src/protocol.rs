@@ -51,8 +51,8 @@ mod work;
 pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
 pub use cluster::{ClusterWire, DatabaseWire, LostServerWire, MemberWire};
 pub use expression::{
-    ChangeWire, ExplanationWire, FieldWire, Question, TranslationDocument, WarningWire, day_rule_name,
-    language_name, read_expression,
+    ChangeWire, ExplanationWire, ExpressionRequest, FieldWire, Question, TranslationWire, WarningWire,
+    read_expression, zone_name,
 };
 pub use health::{ClockStepWire, HealthWire, MAX_NAMED, NamesWire};
 pub use job::{HoldWire, JobState, JobWire, MAX_WAITING_SHOWN, PauseTermsWire, SourceCode};

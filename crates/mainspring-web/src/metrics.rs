@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{
     BOUNDS_OPERATIONS, BOUNDS_S, ClusterWire, JobMetricsWire, JobWire, METERED_JOBS, MemberWire, MetricsWire,
-    Request, Response, StatusWire, WaitingWire,
+    Request, Response, StatusWire, WaitingWire, zone_name,
 };
 
 use crate::app::App;
@@ -27,7 +27,7 @@ use crate::catalogue::CachedJob;
 use crate::metrics_writer::{MetricsWriter, TextFormat};
 use crate::problem::{Code, Problem, strange};
 use crate::resources::{counts, processor_time, store_sizes, zones_version};
-use crate::view::{state_code, zone_name, zone_of};
+use crate::view::{state_code, zone_of};
 
 /// The series of jobs that are not told by name, and of what came of jobs that are gone.
 const OTHER: &str = "_other";

@@ -119,11 +119,6 @@ pub struct List<T> {
     pub total: Option<usize>,
 }
 
-/// The name of a zone.
-pub fn zone_name(zone: &TimeZone) -> &str {
-    zone.iana_name().unwrap_or("UTC")
-}
-
 /// The code of a state of a job, as documents have it.
 pub fn state_code(state: JobState) -> &'static str {
     match state {

@@ -4,13 +4,14 @@
 //!
 //! Does not write the sentences: `mainspring-cron` does.
 
-use super::expression::{ExpressionRequest, explanation_text, read, refuse, warnings_text};
+use super::expression::{explanation_text, question, read, refuse, request, warnings_text};
 use super::{print, print_json};
 use crate::cli::expression::ExplainArgs;
 use crate::wire::ExplainDocument;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
+use mainspring_server::protocol::ExpressionRequest;
 
 /// How many of the next times are shown, as a check of what the sentence says.
 const NEXT_COUNT: usize = 3;
@@ -20,10 +21,10 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Error> {
         Ok(expression) => expression,
         Err(fault) => return refuse(&args.expression, fault),
     };
-    let request = ExpressionRequest::new(expression, &args.zone);
+    let request = request(expression, &args.zone);
     if args.expression.json {
         let explanation = request.schedule.explain(request.from).into();
-        print_json(&ExplainDocument { question: request.question(&args.expression), explanation })?;
+        print_json(&ExplainDocument { question: question(&request, &args.expression), explanation })?;
         return Ok(Exit::Ok);
     }
     let (text, warnings) = explanation_text(&request);

@@ -4,10 +4,9 @@
 //!
 //! Does not choose what to print of it.
 
-use jiff::Timestamp;
-use mainspring_cron::{Expression, Schedule, Warning};
+use mainspring_cron::{Expression, Warning};
 
-use super::{print_json, zone_name, zone_or_system};
+use super::{print_json, zone_or_system};
 use crate::cli::expression::{ExpressionArgs, ZoneArgs};
 use crate::wire::Unreadable;
 use mainspring_exec::clock::Moment;
@@ -16,9 +15,8 @@ use mainspring_file::source::Line;
 use mainspring_file::warning;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::log::rfc3339;
 use mainspring_server::message::say;
-use mainspring_server::protocol::{Question, day_rule_name, language_name, read_expression};
+use mainspring_server::protocol::{ExpressionRequest, Question, read_expression, zone_name};
 
 /// The name under which problems of the expression are shown.
 const NAME: &str = "expression";
@@ -37,44 +35,15 @@ pub(super) fn refuse(args: &ExpressionArgs, fault: Fault) -> Result<Exit, Error>
     Ok(Exit::Invalid)
 }
 
-/// A question about an expression that was understood.
-pub(super) struct ExpressionRequest {
-    pub(super) schedule: Schedule,
-    pub(super) from: Timestamp,
+/// An expression that was understood, in the zone that is asked for, its own, or the system's.
+pub(super) fn request(expression: Expression, args: &ZoneArgs) -> ExpressionRequest {
+    let from = args.from.unwrap_or_else(|| Moment::now().wall);
+    ExpressionRequest::new(expression, args.zone.clone(), args.dst, from, || zone_or_system(None))
 }
 
-impl ExpressionRequest {
-    /// Puts an expression into its zone: the one asked for, its own, or the system's.
-    pub(super) fn new(expression: Expression, args: &ZoneArgs) -> ExpressionRequest {
-        let own = match &expression {
-            Expression::OnCalendar(calendar) => calendar.zone().cloned(),
-            _ => None,
-        };
-        let zone = zone_or_system(args.zone.clone().or(own));
-        let schedule = Schedule::new(expression, zone);
-        let schedule = match args.dst {
-            Some(dst) => schedule.with_dst(dst),
-            None => schedule,
-        };
-        ExpressionRequest { schedule, from: args.from.unwrap_or_else(|| Moment::now().wall) }
-    }
-
-    /// A moment in the zone of the schedule, as it is printed.
-    pub(super) fn show(&self, time: Timestamp) -> String {
-        rfc3339(&time.to_zoned(self.schedule.zone().clone()))
-    }
-
-    /// What was asked, for a JSON document.
-    pub(super) fn question(&self, args: &ExpressionArgs) -> Question {
-        Question {
-            expression: args.text.clone(),
-            dialect: language_name(args.dialect),
-            zone: zone_name(self.schedule.zone()).to_owned(),
-            dst: self.schedule.dst().to_string(),
-            day_rule: day_rule_name(args.day_rule),
-            from: self.show(self.from),
-        }
-    }
+/// What was asked, for a JSON document.
+pub(super) fn question(request: &ExpressionRequest, args: &ExpressionArgs) -> Question {
+    request.question(args.text.clone(), args.dialect, args.day_rule)
 }
 
 /// The explanation as text: what it says, with the zone after the sentence, and without its warnings.

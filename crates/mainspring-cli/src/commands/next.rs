@@ -11,7 +11,7 @@ use jiff::Zoned;
 use mainspring_cron::Language;
 use mainspring_job::JobName;
 
-use super::expression::{ExpressionRequest, explanation_text, read, refuse, warnings_text};
+use super::expression::{explanation_text, question, read, refuse, request, warnings_text};
 use super::upcoming::{first_times, of_job};
 use super::{print, print_json};
 use crate::cli::expression::NextArgs;
@@ -20,6 +20,7 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, note, say};
+use mainspring_server::protocol::ExpressionRequest;
 
 pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     let name = JobName::new(&args.expression.text);
@@ -33,7 +34,7 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
         }
         (Err(fault), _) => return refuse(&args.expression, fault),
     };
-    let request = ExpressionRequest::new(expression, &args.zone);
+    let request = request(expression, &args.zone);
     if request.schedule.is_reboot() {
         say("@reboot has no times: it runs once when the machine starts\n");
     }
@@ -42,7 +43,7 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     debug_assert!(found.is_sorted_by(|one, next| one < next), "each time is told once");
     if args.expression.json {
         print_json(&Times {
-            question: request.question(&args.expression),
+            question: question(&request, &args.expression),
             until: args.until.map(|until| request.show(until)),
             count: args.count,
             is_cut_short: cut.is_some(),

@@ -44,11 +44,6 @@ pub(super) fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
     })
 }
 
-/// The name of a zone, for messages. Zones without one are those of rare settings of TZ.
-pub(super) fn zone_name(zone: &TimeZone) -> &str {
-    zone.iana_name().unwrap_or("UTC")
-}
-
 /// Prints text for people on standard output, in plain characters.
 pub(super) fn print(text: &str) -> Result<(), Error> {
     printed(io::stdout().write_all(plain::text(text).as_bytes()))

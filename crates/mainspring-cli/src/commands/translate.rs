@@ -7,35 +7,34 @@
 use super::expression::{read, refuse, whole_text};
 use super::{print, print_json};
 use crate::cli::expression::TranslateArgs;
+use crate::wire::TranslationDocument;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::say;
-use mainspring_server::protocol::TranslationDocument;
+use mainspring_server::protocol::TranslationWire;
 
 pub(super) fn translate(args: &TranslateArgs) -> Result<Exit, Error> {
     let expression = match read(&args.expression) {
         Ok(expression) => expression,
         Err(fault) => return refuse(&args.expression, fault),
     };
-    let argument = &args.expression;
-    let document = TranslationDocument::new(&expression, &argument.text, argument.dialect, args.to);
-    show(args, &document)?;
-    Ok(if document.translation.is_some() { Exit::Ok } else { Exit::Failed })
+    let translation = TranslationWire::new(&expression, args.to);
+    let exit = if translation.translation.is_some() { Exit::Ok } else { Exit::Failed };
+    show(args, translation)?;
+    Ok(exit)
 }
 
-fn show(args: &TranslateArgs, document: &TranslationDocument) -> Result<(), Error> {
+fn show(args: &TranslateArgs, translation: TranslationWire) -> Result<(), Error> {
     if args.expression.json {
-        return print_json(document);
+        let (expression, dialect) = (args.expression.text.clone(), args.expression.dialect);
+        return print_json(&TranslationDocument { expression, dialect, translation });
     }
-    for note in &document.notes {
+    for note in &translation.notes {
         say(&format!("note: {note}\n"));
     }
-    if let Some(reason) = &document.reason {
-        let message = format!("no exact translation into {}: {reason}", document.to);
+    if let Some(reason) = &translation.reason {
+        let message = format!("no exact translation into {}: {reason}", translation.to);
         say(&whole_text(&args.expression, message));
     }
-    match &document.translation {
-        Some(text) => print(&format!("{text}\n")),
-        None => Ok(()),
-    }
+    translation.translation.map_or(Ok(()), |text| print(&format!("{text}\n")))
 }

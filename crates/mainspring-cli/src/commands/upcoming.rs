@@ -17,7 +17,7 @@ use mainspring_job::{Job, JobName, Next, Timetable};
 
 use super::answers::QuerySource;
 use super::simulate::jobs_of_files;
-use super::{print, print_json, zone_name, zone_or_system};
+use super::{print, print_json, zone_or_system};
 use crate::cli::expression::{MAX_TIMES, NextArgs};
 use crate::client::Address;
 use crate::wire::JobTimes;
@@ -28,7 +28,7 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{note, say};
-use mainspring_server::protocol::{Request, Response};
+use mainspring_server::protocol::{Request, Response, zone_name};
 
 /// How many times are printed when the command does not say how many, nor until when.
 const DEFAULT_COUNT: u32 = 10;

@@ -20,6 +20,7 @@
 //! Source: <https://www.rfc-editor.org/rfc/rfc8259>.
 
 use jiff::tz::TimeZone;
+use mainspring_server::protocol::zone_name;
 use serde::Serialize;
 
 use super::report::show;
@@ -95,7 +96,7 @@ impl Document {
         let jobs = scenario.jobs.iter().zip(&outcome.totals);
         let most = outcome.most_at_once;
         Document {
-            zone: zone.iana_name().unwrap_or("UTC").to_owned(),
+            zone: zone_name(zone).to_owned(),
             from: show(scenario.from),
             to: show(scenario.to),
             end: show(outcome.end),

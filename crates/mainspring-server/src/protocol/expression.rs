@@ -7,8 +7,11 @@
 //!
 //! Source: <https://www.rfc-editor.org/rfc/rfc8259>.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use mainspring_cron::{
-    ClockChange, DayRule, Dialect, Explanation, Expression, FieldSet, Language, ParseOptions, Warning,
+    ClockChange, DayRule, Dialect, DstPolicy, Explanation, Expression, FieldSet, Language, ParseOptions,
+    Schedule, Warning,
 };
 use mainspring_file::problem::Fault;
 use serde::Serialize;
@@ -22,39 +25,85 @@ use crate::log::rfc3339;
 pub struct Question {
     pub expression: String,
     #[cfg_attr(feature = "schema", schemars(with = "super::schema::DialectName"))]
-    pub dialect: &'static str,
+    pub dialect: Language,
     pub zone: String,
     pub dst: String,
-    pub day_rule: &'static str,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub day_rule: DayRule,
     pub from: String,
 }
 
-/// The document of `translate`.
+/// An expression in its zone, and from when on it is looked at.
+#[derive(Clone, Debug)]
+pub struct ExpressionRequest {
+    /// When it is due.
+    pub schedule: Schedule,
+    /// The times that are told are later than this.
+    pub from: Timestamp,
+}
+
+impl ExpressionRequest {
+    /// Puts an expression into its zone: the one that is asked for, its own, or the usual one.
+    pub fn new(
+        expression: Expression,
+        zone: Option<TimeZone>,
+        dst: Option<DstPolicy>,
+        from: Timestamp,
+        usual: impl FnOnce() -> TimeZone,
+    ) -> ExpressionRequest {
+        let own = match &expression {
+            Expression::OnCalendar(calendar) => calendar.zone().cloned(),
+            _ => None,
+        };
+        let schedule = Schedule::new(expression, zone.or(own).unwrap_or_else(usual));
+        let schedule = match dst {
+            Some(dst) => schedule.with_dst(dst),
+            None => schedule,
+        };
+        ExpressionRequest { schedule, from }
+    }
+
+    /// A moment in the zone of the schedule, as it is shown.
+    pub fn show(&self, time: Timestamp) -> String {
+        rfc3339(&time.to_zoned(self.schedule.zone().clone()))
+    }
+
+    /// What was asked, of an expression with this text.
+    pub fn question(&self, text: String, dialect: Language, day_rule: DayRule) -> Question {
+        let (zone, dst) = (zone_name(self.schedule.zone()).to_owned(), self.schedule.dst().to_string());
+        Question { expression: text, dialect, zone, dst, day_rule, from: self.show(self.from) }
+    }
+}
+
+/// The name of a zone. Zones without one are those of rare settings of TZ.
+pub fn zone_name(zone: &TimeZone) -> &str {
+    zone.iana_name().unwrap_or("UTC")
+}
+
+/// An expression in another language.
 #[derive(Clone, Debug, Serialize)]
-pub struct TranslationDocument {
-    /// As it was given.
-    pub expression: String,
-    /// Its language.
-    pub dialect: &'static str,
-    /// The language asked for.
-    pub to: &'static str,
-    /// Null if there is no exact one.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+#[expect(missing_docs, reason = "the fields are those of `translate`")]
+pub struct TranslationWire {
+    // The language asked for.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub to: Language,
+    // Null if there is no exact one.
     pub translation: Option<String>,
-    /// What the translation does not carry over.
+    // What the translation does not carry over.
     pub notes: Vec<String>,
-    /// Why there is no exact translation, or null.
+    // Why there is no exact translation, or null.
     pub reason: Option<String>,
 }
 
-impl TranslationDocument {
+impl TranslationWire {
     /// What becomes of an expression in another language.
-    pub fn new(expression: &Expression, text: &str, dialect: Language, to: Language) -> TranslationDocument {
-        let (expressed, dialect, to_name) = (text.to_owned(), language_name(dialect), language_name(to));
+    pub fn new(expression: &Expression, to: Language) -> TranslationWire {
         let (translation, notes, reason) = match expression.translate(to) {
             Ok(translation) => (Some(translation.text), translation.notes, None),
             Err(reason) => (None, Vec::new(), Some(reason.to_string())),
         };
-        TranslationDocument { expression: expressed, dialect, to: to_name, translation, notes, reason }
+        TranslationWire { to, translation, notes, reason }
     }
 }
 
@@ -116,24 +165,6 @@ impl From<Explanation> for ExplanationWire {
     }
 }
 
-/// The name of a language, as the options have it.
-pub fn language_name(language: Language) -> &'static str {
-    match language {
-        Language::OnCalendar => "oncalendar",
-        Language::Quartz => "quartz",
-        _ => "unix",
-    }
-}
-
-/// The name of a rule for two fields of days, as the options have it.
-pub fn day_rule_name(rule: DayRule) -> &'static str {
-    match rule {
-        DayRule::Or => "or",
-        DayRule::And => "and",
-        _ => "star",
-    }
-}
-
 /// Reads an expression of a language. `name` is that of the job, from which `H` and `~` choose their values.
 /// A fault of a text that another language can read says so.
 ///
@@ -149,7 +180,7 @@ pub fn read_expression(
     read_as(text, language, day_rule, name).map_err(|fault| {
         let others = [Language::Cron, Language::Quartz, Language::OnCalendar];
         match others.into_iter().find(|&other| read_as(text, other, day_rule, name).is_ok()) {
-            Some(other) => fault.with_hint(format!("--dialect {} can read it", language_name(other))),
+            Some(other) => fault.with_hint(format!("--dialect {other} can read it")),
             None => fault,
         }
     })

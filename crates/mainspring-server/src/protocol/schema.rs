@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use mainspring_cron::Language;
 use mainspring_job::{Cause, RunState};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 
-use super::{Word, language_name};
+use super::Word;
 
 impl JsonSchema for Word<RunState> {
     fn schema_name() -> Cow<'static, str> {
@@ -42,10 +43,10 @@ impl JsonSchema for DialectName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        one_of(&[Language::Cron, Language::Quartz, Language::OnCalendar].map(language_name))
+        one_of(&[Language::Cron, Language::Quartz, Language::OnCalendar])
     }
 }
 
-fn one_of(words: &[&str]) -> Schema {
+fn one_of(words: &[impl Serialize]) -> Schema {
     json_schema!({ "type": "string", "enum": words })
 }

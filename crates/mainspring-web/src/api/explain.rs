@@ -9,19 +9,18 @@ use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use mainspring_cron::{DayRule, DstPolicy, Expression, Language, Schedule};
+use mainspring_cron::{DayRule, DstPolicy, Language, Schedule};
 use mainspring_file::problem::{Fault as ParseFault, Severity};
-use mainspring_server::log::rfc3339;
 use mainspring_server::protocol::schema::DialectName;
 use mainspring_server::protocol::{
-    ExplanationWire, Question, TranslationDocument, day_rule_name, language_name, read_expression,
+    ExplanationWire, ExpressionRequest, Question, TranslationWire, read_expression,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Reply, ok, read_time};
 use crate::problem::{Code, Fault, Problem};
-use crate::view::{Moment, zone_name};
+use crate::view::Moment;
 
 /// How many next times may be asked for.
 const MAX_NEXT: usize = 100;
@@ -72,21 +71,11 @@ pub struct ExplainedExpression {
     explanation: ExplanationWire,
     times: Vec<Moment>,
     /// The document of `translate` for each dialect.
-    translations: Vec<Translation>,
+    translations: Vec<TranslationWire>,
     /// How often on each day of the 12 months from `from`; days with none are left out.
     days: Vec<Day>,
     /// It is due more often than 600,000 times, which are counted: later days are left out.
     is_cut: bool,
-}
-
-/// An expression in another language.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-struct Translation {
-    to: &'static str,
-    translation: Option<String>,
-    notes: Vec<String>,
-    reason: Option<String>,
 }
 
 /// How often an expression is due on a day.
@@ -129,13 +118,9 @@ pub async fn explain(call: Call) -> Reply {
     }
     let expression = read_expression(&params.schedule, language, day_rule, params.name.as_deref())
         .map_err(|fault| unreadable(&params.schedule, &fault))?;
-    let own = match &expression {
-        Expression::OnCalendar(calendar) => calendar.zone().cloned(),
-        _ => None,
-    };
-    let zone = zone.or(own).unwrap_or_else(|| call.app.zone.clone());
-    let text = params.schedule;
-    let search = move || document(expression, &text, language, day_rule, dst, &zone, from, count);
+    let request = ExpressionRequest::new(expression, zone, dst, from, || call.app.zone.clone());
+    let question = request.question(params.schedule, language, day_rule);
+    let search = move || document(&request, question, count);
     ok(&call.app.computations.run(&call.who()?.identity, search).await?)
 }
 
@@ -153,47 +138,22 @@ fn unreadable(text: &str, found: &ParseFault) -> Problem {
     Problem { faults: vec![fault], ..wrong(found.message.clone()) }
 }
 
-#[expect(clippy::too_many_arguments, reason = "they are the options of the question")]
-fn document(
-    expression: Expression,
-    text: &str,
-    language: Language,
-    day_rule: DayRule,
-    dst: Option<DstPolicy>,
-    zone: &TimeZone,
-    from: Timestamp,
-    count: usize,
-) -> ExplainedExpression {
-    let translation = |to| {
-        let TranslationDocument { to, translation, notes, reason, .. } =
-            TranslationDocument::new(&expression, text, language, to);
-        Translation { to, translation, notes, reason }
-    };
-    let translations = LANGUAGES.into_iter().map(translation).collect();
-    let schedule = Schedule::new(expression, zone.clone());
-    let schedule = match dst {
-        Some(dst) => schedule.with_dst(dst),
-        None => schedule,
-    };
-    let question = Question {
-        expression: text.to_owned(),
-        dialect: language_name(language),
-        zone: zone_name(zone).to_owned(),
-        dst: schedule.dst().to_string(),
-        day_rule: day_rule_name(day_rule),
-        from: rfc3339(&from.to_zoned(zone.clone())),
-    };
+fn document(request: &ExpressionRequest, question: Question, count: usize) -> ExplainedExpression {
+    let (schedule, from) = (&request.schedule, request.from);
+    let translation = |to| TranslationWire::new(schedule.expression(), to);
+    let translations = LANGUAGES.map(translation).into();
     let explanation: ExplanationWire = schedule.explain(from).into();
-    let times = schedule.upcoming(from).take(count).map(|at| Moment::new(at.timestamp(), zone)).collect();
-    let (days, is_cut) = days(&schedule, from, zone);
+    let moment = |at: Zoned| Moment::new(at.timestamp(), schedule.zone());
+    let times = schedule.upcoming(from).take(count).map(moment).collect();
+    let (days, is_cut) = days(schedule, from);
     let days = days.into_iter().map(|(date, count)| Day { date, count }).collect();
     ExplainedExpression { question, explanation, times, translations, days, is_cut }
 }
 
 /// How often it is due on each day of the year after an instant, and whether more are due than are counted.
-fn days(schedule: &Schedule, from: Timestamp, zone: &TimeZone) -> (BTreeMap<String, u64>, bool) {
+fn days(schedule: &Schedule, from: Timestamp) -> (BTreeMap<String, u64>, bool) {
     let year = jiff::Span::new().years(1);
-    let end = from.to_zoned(zone.clone()).checked_add(year).map_or(from, |end| end.timestamp());
+    let end = from.to_zoned(schedule.zone().clone()).checked_add(year).map_or(from, |end| end.timestamp());
     let mut found = BTreeMap::new();
     let is_within = |at: &Zoned| at.timestamp() < end;
     let mut times = schedule.upcoming(from).take_while(is_within);
@@ -212,10 +172,12 @@ mod tests {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let expression = read_expression("30 2 * * *", Language::Cron, DayRule::Star, None).unwrap();
         let from = "2026-01-01T00:00:00Z".parse().unwrap();
-        let found = document(expression, "30 2 * * *", Language::Cron, DayRule::Star, None, &zone, from, 2);
+        let request = ExpressionRequest::new(expression, Some(zone.clone()), None, from, || TimeZone::UTC);
+        let question = request.question("30 2 * * *".to_owned(), Language::Cron, DayRule::Star);
+        let found = document(&request, question, 2);
         assert_eq!((found.days.len(), found.is_cut), (365, false));
         let expression = read_expression("* * * * * ?", Language::Quartz, DayRule::Star, None).unwrap();
-        let (days, is_cut) = days(&Schedule::new(expression, zone.clone()), from, &zone);
+        let (days, is_cut) = days(&Schedule::new(expression, zone), from);
         assert_eq!((days.len(), is_cut), (7, true), "600,000 seconds");
         assert_eq!(found.times[0].civil.to_string(), "2026-01-01T02:30:00+01:00[Europe/Berlin]");
         assert_eq!(found.translations[2].translation.as_deref(), Some("*-*-* 02:30:00"));

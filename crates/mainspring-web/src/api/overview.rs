@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use mainspring_job::RunKey;
 use mainspring_server::diagnosis;
 use mainspring_server::finding::{Finding, Level};
-use mainspring_server::protocol::{AuditAskWire, AuditWire, MAX_ROWS, Request, Response, StatusWire};
+use mainspring_server::protocol::{
+    AuditAskWire, AuditWire, MAX_ROWS, Request, Response, StatusWire, zone_name,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,7 +23,7 @@ use crate::resources::store_sizes;
 use crate::resources::zones_version;
 use crate::scope::Scope;
 use crate::sessions::Principal;
-use crate::view::{Civils, List, Pause, PauseReason, civils, zone_name};
+use crate::view::{Civils, List, Pause, PauseReason, civils};
 
 /// The longest page of the audit, here and in the store.
 const MAX_ENTRIES: usize = 1_000;

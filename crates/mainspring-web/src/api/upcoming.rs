@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
+use mainspring_server::protocol::zone_name;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ use crate::call::{Call, Reply, text, written};
 use crate::catalogue::CachedJob;
 use crate::job_schedule::JobSchedule;
 use crate::problem::{Code, Problem};
-use crate::view::{Moment, civil, zone_name};
+use crate::view::{Moment, civil};
 
 /// The longest span.
 const MAX_SPAN: SignedDuration = SignedDuration::from_hours(8 * 24);

@@ -12,11 +12,12 @@ use jiff::{Timestamp, Zoned};
 use mainspring_job::{RunKey, RunState};
 use mainspring_server::protocol::{
     AuditWire, HoldWire, JobState, JobWire, PauseTermsWire, ProgressWire, RunWire, SourceCode, Word,
+    zone_name,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Civils, Run, civils, zone_name, zone_of};
+use super::{Civils, Run, civils, zone_of};
 use crate::app::App;
 use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms};
 

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use mainspring_job::{Cause, RunKey, RunState};
-use mainspring_server::protocol::RunWire;
+use mainspring_server::protocol::{RunWire, zone_name};
 use mainspring_server::server::output::{is_removed, path, readable};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Civils, civils, zone_name};
+use super::{Civils, civils};
 use crate::app::App;
 use crate::catalogue::between_ms;
 use crate::tail::last_line;
