@@ -6,8 +6,10 @@
 //!                        └─▶ HTTP: scope of a token, streams               api/requests.rs of mainspring-web
 //! ```
 //!
-//! A new request is a variant, a row and an example here, and an arm of `Server::answer` in
-//! `server/requests.rs`. Nothing else names all requests.
+//! A new request is a variant and a row here, a line of `requests.txt`, and an arm of `Server::answer` in
+//! `server/requests.rs`. Nothing else names all requests. The lines are for tests and for the page that people
+//! read: an example, as a client sends it, behind the routes of the HTTP API that are for it, without
+//! `/api/v1/`. All that [is remote](Power::is_remote) can be asked by `POST requests` as well.
 //!
 //! Cost: a row is some words, made from the request without a copy.
 //!
@@ -103,40 +105,6 @@ pub enum Request {
     Watch,
 }
 
-/// An example of each request, as a client sends it.
-pub const EXAMPLES: &[&str] = &[
-    r#"{"command":"status"}"#,
-    r#"{"command":"health"}"#,
-    r#"{"command":"recount"}"#,
-    r#"{"command":"list","after":"backup","labels":["team=web"]}"#,
-    r#"{"command":"pending","after":null,"limit":100}"#,
-    r#"{"command":"show","job":"backup"}"#,
-    r#"{"command":"history","job":"backup","states":["failed"],"limit":20,"cursor":null}"#,
-    r#"{"command":"logs","of":"backup","follow":true}"#,
-    r#"{"command":"run","job":"backup","wait":true}"#,
-    r#"{"command":"wait","run":"backup@2026-11-21T03:00:00Z"}"#,
-    r#"{"command":"submit","due":"2026-11-21T03:00:00Z","process":{"run":["true"],"cwd":"/"}}"#,
-    r#"{"command":"every","name":"tick","period":"1m","webhook":{"url":"http://localhost/"}}"#,
-    r#"{"command":"define","text":"[jobs.tick]\nevery = '1m'\nrun = ['true']\n","replace":false}"#,
-    r#"{"command":"remove","job":"backup"}"#,
-    r#"{"command":"pause","job":"backup","note":"a new disk comes"}"#,
-    r#"{"command":"resume","job":null}"#,
-    r#"{"command":"cancel","of":"backup@2026-11-21T03:00:00Z"}"#,
-    r#"{"command":"backfill","job":"backup","from":"2026-11-20T00:00:00Z","to":"2026-11-21T00:00:00Z","preview":false}"#,
-    r#"{"command":"rewind","job":"backup","preview":false}"#,
-    r#"{"command":"dead_retry","run":"backup@2026-11-21T03:00:00Z"}"#,
-    r#"{"command":"dead_drop","run":"backup@2026-11-21T03:00:00Z"}"#,
-    r#"{"command":"apply","files":[{"name":"jobs.toml","text":"","system":false}],"prune":false,"preview":false}"#,
-    r#"{"command":"export","after":null}"#,
-    r#"{"command":"find","run":"backup@2026-11-21T03:00:00Z"}"#,
-    r#"{"command":"audit","by":"uid 1000","limit":100}"#,
-    r#"{"command":"stats","job":"backup"}"#,
-    r#"{"command":"metrics","jobs_max":1000}"#,
-    r#"{"command":"login_code"}"#,
-    r#"{"command":"redeem","code":"x"}"#,
-    r#"{"command":"watch"}"#,
-];
-
 impl Request {
     /// What holds for it. Each request has a row here, or this does not compile.
     pub fn row(&self) -> Row<'_> {
@@ -144,61 +112,37 @@ impl Request {
         use Request as R;
         use Subject::{Any, Definition, Job, Jobs, Name, Pages, Run, Server, Submission};
         match self {
-            R::Status => Row::looks("status", Jobs).by(Pool).over(&["GET status"]),
-            R::Health => Row::looks("health", Jobs).by(Pool).over(&["GET health"]),
+            R::Status => Row::looks("status", Jobs).by(Pool),
+            R::Health => Row::looks("health", Jobs).by(Pool),
             R::Recount => Row::looks("recount", Jobs).by(Pool),
-            R::List(_) => Row::looks("list", Jobs).by(Folder).over(&["GET jobs"]),
-            R::Pending { .. } => Row::looks("pending", Any).by(Folder).over(&["GET once"]),
-            R::Show { job } => {
-                Row::looks("show", Job(job)).by(Folder).over(&["GET jobs/{job}", "GET once/{id}"])
-            }
-            R::History(query) => Row::looks("history", of_history(query)).by(Folder).over(&["GET runs"]),
+            R::List(_) => Row::looks("list", Jobs).by(Folder),
+            R::Pending { .. } => Row::looks("pending", Any).by(Folder),
+            R::Show { job } => Row::looks("show", Job(job)).by(Folder),
+            R::History(query) => Row::looks("history", of_history(query)).by(Folder),
             R::Logs { of, follow } => Row::looks("logs", Run(of)).by(Folder).lines(*follow),
-            R::Run { job, wait, .. } => Row::operates("run", Job(job)).adds().ends(*wait).over(RUN_ROUTES),
+            R::Run { job, wait, .. } => Row::operates("run", Job(job)).adds().ends(*wait),
             R::Wait { run } => Row::looks("wait", Run(run)).ends(true),
-            R::Submit(submit) => Row::defines("submit", Submission(submit.name.as_deref()))
-                .adds()
-                .unaudited()
-                .over(&["POST once", "POST once/batch"]),
+            R::Submit(submit) => {
+                Row::defines("submit", Submission(submit.name.as_deref())).adds().unaudited()
+            }
             R::Every(every) => Row::defines("every", Name(&every.name)).adds(),
-            R::Define { text, .. } => {
-                Row::defines("define", Definition(text)).adds().over(&["POST jobs", "PUT jobs/{job}"])
-            }
+            R::Define { text, .. } => Row::defines("define", Definition(text)).adds(),
             R::Remove { job, drop_history } => {
-                let word = if *drop_history { "purge" } else { "remove" };
-                Row::defines(word, Job(job)).over(&["DELETE jobs/{job}"])
+                Row::defines(if *drop_history { "purge" } else { "remove" }, Job(job))
             }
-            R::Pause(pause) => Row::operates("pause", Subject::job_or_all(pause.job.as_deref()))
-                .noted(&pause.note)
-                .over(&["POST jobs/{job}/pause", "POST pause", "POST actions"]),
-            R::Resume { job } => Row::operates("resume", Subject::job_or_all(job.as_deref())).over(&[
-                "POST jobs/{job}/resume",
-                "POST resume",
-                "POST actions",
-            ]),
-            R::Cancel { of } => Row::operates("cancel", Run(of)).over(&[
-                "POST runs/{job}/{nominal}/{series}/cancel",
-                "DELETE once/{id}",
-                "POST actions",
-            ]),
-            R::Backfill { job, preview, .. } => Row::operates("backfill", Job(job))
-                .adds()
-                .previews(*preview)
-                .over(&["POST jobs/{job}/backfill"]),
+            R::Pause(pause) => {
+                Row::operates("pause", Subject::job_or_all(pause.job.as_deref())).noted(&pause.note)
+            }
+            R::Resume { job } => Row::operates("resume", Subject::job_or_all(job.as_deref())),
+            R::Cancel { of } => Row::operates("cancel", Run(of)),
+            R::Backfill { job, preview, .. } => Row::operates("backfill", Job(job)).adds().previews(*preview),
             R::Rewind { job, preview } => Row::operates("rewind", Job(job)).adds().previews(*preview),
-            R::DeadRetry { run } => Row::operates("dead_retry", Run(run))
-                .adds()
-                .over(&["POST runs/{job}/{nominal}/{series}/retry", "POST actions"]),
-            R::DeadDrop { run } => Row::operates("dead_drop", Run(run))
-                .over(&["POST runs/{job}/{nominal}/{series}/drop", "POST actions"]),
-            R::Apply { preview, .. } => {
-                Row::defines("apply", Jobs).adds().previews(*preview).over(&["POST apply"])
-            }
-            R::Export { after } => {
-                Row::looks("export", Pages(after.as_deref())).by(Folder).over(&["GET export"])
-            }
-            R::Find { run } => Row::looks("find", Run(run)).by(Pool).over(FIND_ROUTES),
-            R::Audit(_) => Row::looks("audit", Any).by(Folder).over(&["GET audit"]),
+            R::DeadRetry { run } => Row::operates("dead_retry", Run(run)).adds(),
+            R::DeadDrop { run } => Row::operates("dead_drop", Run(run)),
+            R::Apply { preview, .. } => Row::defines("apply", Jobs).adds().previews(*preview),
+            R::Export { after } => Row::looks("export", Pages(after.as_deref())).by(Folder),
+            R::Find { run } => Row::looks("find", Run(run)).by(Pool),
+            R::Audit(_) => Row::looks("audit", Any).by(Folder),
             R::Stats { job } => Row::looks("stats", Job(job)).by(Pool),
             R::Metrics { .. } => Row::of_listener("metrics", Server),
             R::LoginCode => Row::local("login_code"),
@@ -212,16 +156,6 @@ impl Request {
         self.row().power == Power::Looks
     }
 }
-
-/// A job also runs as a one-shot job.
-const RUN_ROUTES: &[&str] = &["POST jobs/{job}/run", "POST once", "POST once/batch", "POST actions"];
-
-/// The output of a run is a file that the listener reads.
-const FIND_ROUTES: &[&str] = &[
-    "GET runs/{job}/{nominal}/{series}",
-    "GET runs/{job}/{nominal}/{series}/output",
-    "GET runs/{job}/{nominal}/{series}/output/events",
-];
 
 fn of_history(query: &HistoryWire) -> Subject<'_> {
     match (&query.job, &query.group) {
@@ -259,9 +193,21 @@ mod tests {
     /// The table for people, which is committed.
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/requests.md");
 
+    /// In the place of routes.
+    const NONE: &str = "-";
+
+    /// Each request, the routes of the HTTP API that are for it, and the example of it.
+    fn all() -> Vec<(Request, &'static str, &'static str)> {
+        let read = |line: &'static str| {
+            let (routes, example) = line.split_once(" | ").expect("a row has two cells");
+            (serde_json::from_str(example).expect("an example is a request"), routes, example)
+        };
+        include_str!("requests.txt").lines().map(read).collect()
+    }
+
     /// A row of it.
-    fn line(request: &Request, example: &str) -> String {
-        let Row { word, power, subject, backend, is_audited, routes, .. } = request.row();
+    fn line((request, routes, example): &(Request, &str, &str)) -> String {
+        let Row { word, power, subject, backend, is_audited, .. } = request.row();
         let scope = match power {
             Power::Looks => "look",
             Power::Operates => "operate",
@@ -277,14 +223,14 @@ mod tests {
             Backend::Pool => "of a pool",
             Backend::Owner => "",
         };
-        let routes: Vec<String> = routes.iter().map(|route| format!("`{route}`")).collect();
-        let routes = routes.join(", ");
+        let routes = routes.split(", ").filter(|route| *route != NONE).map(|route| format!("`{route}`"));
+        let routes = routes.collect::<Vec<_>>().join(", ");
         format!("| `{word}` | {scope} | {about} | {audited} | {without} | {routes} | `{example}` |\n")
     }
 
     #[test]
     fn the_page_of_requests_is_that_of_the_table() {
-        let lines: String = all().iter().zip(EXAMPLES).map(|(request, text)| line(request, text)).collect();
+        let lines: String = all().iter().map(line).collect();
         let page = format!(
             "# Requests over the socket\n\
             Made from the code by `UPDATE_EXPECTED=1 cargo test -p mainspring-server page_of_requests`; changes here are lost.\n\n\
@@ -302,28 +248,24 @@ mod tests {
         );
     }
 
-    fn all() -> Vec<Request> {
-        EXAMPLES.iter().map(|text| serde_json::from_str(text).expect("an example is a request")).collect()
-    }
-
     #[test]
     fn each_request_has_an_example_and_its_word_is_that_of_its_command() {
         let known = serde_json::from_str::<Request>(r#"{"command":"?"}"#).unwrap_err().to_string();
         let known: Vec<&str> = known.split('`').skip(3).step_by(2).collect();
-        assert_eq!(known, all().iter().map(|request| request.row().word).collect::<Vec<&str>>());
-        for (request, text) in all().iter().zip(EXAMPLES) {
-            let command = serde_json::to_value(request).unwrap()["command"].clone();
-            assert_eq!(command, request.row().word, "{text}");
+        assert_eq!(known, all().iter().map(|(request, ..)| request.row().word).collect::<Vec<&str>>());
+        for (request, _, example) in all() {
+            let command = serde_json::to_value(&request).unwrap()["command"].clone();
+            assert_eq!(command, request.row().word, "{example}");
         }
     }
 
     #[test]
     fn what_looks_changes_nothing_and_what_a_store_answers_looks() {
-        for request in all() {
+        for (request, routes, _) in all() {
             let row = request.row();
             assert!(row.power.changes() || (row.effect == Effect::Tells && !row.is_audited), "{row:?}");
             assert!(row.backend == Backend::Owner || row.power == Power::Looks, "{row:?}");
-            assert!(row.power.is_remote() || row.routes.is_empty(), "{row:?}");
+            assert!(row.power.is_remote() || routes == NONE, "{row:?}");
         }
     }
 

@@ -140,9 +140,6 @@ pub struct Row<'r> {
     pub is_audited: bool,
     /// What it says about itself for the audit log.
     pub note: &'r str,
-    /// The routes of the HTTP API that are for it, without `/api/v1/`. All that [is
-    /// remote](Power::is_remote) can be asked by `POST requests` as well.
-    pub routes: &'static [&'static str],
 }
 
 impl<'r> Row<'r> {
@@ -150,7 +147,7 @@ impl<'r> Row<'r> {
         let is_audited = power.changes();
         let effect = if is_audited { Effect::Changes } else { Effect::Tells };
         let (answers, backend) = (Answers::One, Backend::Owner);
-        Row { word, power, subject, effect, answers, backend, is_audited, note: "", routes: &[] }
+        Row { word, power, subject, effect, answers, backend, is_audited, note: "" }
     }
 
     /// One that changes nothing.
@@ -215,9 +212,5 @@ impl<'r> Row<'r> {
     pub(super) const fn by(self, backend: Backend) -> Row<'r> {
         debug_assert!(matches!(self.power, Power::Looks), "what changes something is planned by the owner");
         Row { backend, ..self }
-    }
-
-    pub(super) const fn over(self, routes: &'static [&'static str]) -> Row<'r> {
-        Row { routes, ..self }
     }
 }
