@@ -99,7 +99,6 @@ mod store_holds;
 mod store_thread;
 pub mod unawaited;
 mod views;
-mod waiters;
 mod work;
 pub mod worker;
 mod writer;

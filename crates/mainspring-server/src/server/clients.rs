@@ -2,7 +2,7 @@
 //! changes.
 //!
 //! ```text
-//! run --wait ─▶ admit ─▶ command ─▶ its reply ─▶ waiters ─▶ the run is not open any more ─▶ the store is asked ─▶ the end
+//! run --wait ─▶ admit ─▶ command ─▶ its reply ─▶ waiting ─▶ the run is not open any more ─▶ the store is asked ─▶ the end
 //! wait ──────▶ admit ────────────────────────────▶ │             ▲────────── its end is not on disk yet ──┘
 //! the connection ends ────────────────────────────▶ forgotten
 //! ```
@@ -12,7 +12,7 @@
 //!
 //! Does not know what a request means, except whether it waits. Does not end a run when its client has gone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
@@ -23,7 +23,6 @@ use super::next_step::RequestId;
 use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
 use super::rate::{Bucket, Rates};
-use super::waiters::Waiters;
 use crate::protocol::{Answers, ErrorKind, ErrorWire, IdentifiedRequest, Response, Row};
 use mainspring_exec::clock::Moment;
 use mainspring_host::net::LocalListener;
@@ -40,7 +39,9 @@ pub(super) struct Clients {
     purposes: HashMap<Ticket, Purpose>,
     last_ticket: u64,
     /// Which clients wait for the end of which run.
-    waiters: Waiters,
+    waiting: BTreeMap<RunKey, Vec<RequestId>>,
+    /// Whether a run may have ended since these were looked through.
+    may_be_over: bool,
     pub(super) rates: Rates,
     /// What clients may change now, all together.
     bucket: Bucket,
@@ -64,7 +65,8 @@ impl Clients {
             peers: Peers::listen(path, handed, rates.connection)?,
             purposes: HashMap::new(),
             last_ticket: 0,
-            waiters: Waiters::default(),
+            waiting: BTreeMap::new(),
+            may_be_over: false,
             rates,
             bucket: Bucket::new(rates.total, now),
             refused_count: 0,
@@ -222,8 +224,8 @@ impl Clients {
     pub(super) fn wait_on(&mut self, request_id: RequestId, key: RunKey) {
         if let Some(peer) = self.peers.get(request_id.client) {
             debug_assert!(0 < peer.waited_count, "who waits is counted");
-            self.waiters.add(key, request_id);
-            self.waiters.look();
+            self.waiting.entry(key).or_default().push(request_id);
+            self.may_be_over = true;
         }
     }
 
@@ -233,22 +235,32 @@ impl Clients {
         if let Some(peer) = self.peers.get(request_id.client) {
             peer.awaited_count += 1;
             peer.waited_count += 1;
-            self.waiters.add(key, request_id);
+            self.waiting.entry(key).or_default().push(request_id);
         }
     }
 
     /// A run may have ended, or an end may be on disk.
     pub(super) fn look_for_ends(&mut self) {
-        self.waiters.look();
+        self.may_be_over = true;
     }
 
     /// Takes the clients that wait for runs that are over, and forgets clients that have gone.
     pub(super) fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, RequestId)> {
         if self.peers.take_lost() {
             let peers = &mut self.peers;
-            self.waiters.retain(|client| peers.get(client).is_some());
+            self.waiting.retain(|_, askers| {
+                askers.retain(|request_id| peers.get(request_id.client).is_some());
+                !askers.is_empty()
+            });
         }
-        let over = self.waiters.take_over(is_over);
+        if !std::mem::take(&mut self.may_be_over) {
+            return Vec::new();
+        }
+        let ended = self.waiting.extract_if(.., |key, _| is_over(key));
+        let of_run = |(key, askers): (RunKey, Vec<RequestId>)| {
+            askers.into_iter().map(move |request_id| (key.clone(), request_id))
+        };
+        let over: Vec<(RunKey, RequestId)> = ended.flat_map(of_run).collect();
         over.iter().for_each(|(_, request_id)| self.end_wait(*request_id));
         over
     }
