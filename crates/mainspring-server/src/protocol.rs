@@ -65,7 +65,7 @@ pub use progress::ProgressWire;
 pub use question::{ALL_CAUSES, HistoryWire, ListWire, NOTIFY_CAUSE, PauseWire};
 pub use reading::{IdentifiedRequest, MAX_VALUES, check_values};
 pub use request::{FileWire, Request};
-pub use row::{Answers, Backend, Effect, Power, Row, Subject};
+pub use row::{Answers, Backend, Effect, Power, Row};
 pub use word::Word;
 pub use work::{EveryWire, HandlerWire, SubmitWire, WorkWire};
 

@@ -237,7 +237,7 @@ impl App {
     ) -> Result<Response, Problem> {
         self.pace.turn(&who.identity).await;
         let actor = Actor { name: Some(who.identity.to_string()), comment };
-        let of = request.row().subject.name().map(str::to_owned);
+        let of = request.row().target.map(str::to_owned);
         let owner = Some(who.identity.clone());
         let answer = asking_for(owner, self.pool.ask(actor, request)).await;
         self.catalogue.touch(of.as_deref());

@@ -313,7 +313,7 @@ mod tests {
     fn a_route_of_requests_needs_the_least_of_their_scopes_and_no_other_route_changes_something() {
         let mut least: BTreeMap<String, Scope> = BTreeMap::new();
         for line in include_str!("../../mainspring-server/src/protocol/requests.txt").lines() {
-            let (routes, example) = line.split_once(" | ").unwrap();
+            let [_, routes, example] = line.split(" | ").collect::<Vec<_>>().try_into().unwrap();
             let request: Request = serde_json::from_str(example).unwrap();
             for route in routes.split(", ").filter(|route| *route != "-") {
                 let scope = scope_of(&request).expect("a route is asked from another machine");

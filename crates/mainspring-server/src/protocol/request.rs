@@ -7,9 +7,10 @@
 //! ```
 //!
 //! A new request is a variant and a row here, a line of `requests.txt`, and an arm of `Server::answer` in
-//! `server/requests.rs`. Nothing else names all requests. The lines are for tests and for the page that people
-//! read: an example, as a client sends it, behind the routes of the HTTP API that are for it, without
-//! `/api/v1/`. All that [is remote](Power::is_remote) can be asked by `POST requests` as well.
+//! `server/requests.rs`. Nothing else names all requests. The lines are for tests and for the page that
+//! people read: what it is about, the routes of the HTTP API that are for it, without `/api/v1/`, and an
+//! example, as a client sends it. All that [is remote](Power::is_remote) can be asked by `POST requests` as
+//! well.
 //!
 //! Cost: a row is some words, made from the request without a copy.
 //!
@@ -17,7 +18,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::row::{Backend, Power, Row, Subject};
+use super::row::{Backend, Power, Row};
 use super::{AuditAskWire, EveryWire, HistoryWire, ListWire, PauseWire, SubmitWire};
 
 /// What can be asked.
@@ -110,58 +111,46 @@ impl Request {
     pub fn row(&self) -> Row<'_> {
         use Backend::{Folder, Pool};
         use Request as R;
-        use Subject::{Any, Definition, Job, Jobs, Name, Pages, Run, Server, Submission};
         match self {
-            R::Status => Row::looks("status", Jobs).by(Pool),
-            R::Health => Row::looks("health", Jobs).by(Pool),
-            R::Recount => Row::looks("recount", Jobs).by(Pool),
-            R::List(_) => Row::looks("list", Jobs).by(Folder),
-            R::Pending { .. } => Row::looks("pending", Any).by(Folder),
-            R::Show { job } => Row::looks("show", Job(job)).by(Folder),
-            R::History(query) => Row::looks("history", of_history(query)).by(Folder),
-            R::Logs { of, follow } => Row::looks("logs", Run(of)).by(Folder).lines(*follow),
-            R::Run { job, wait, .. } => Row::operates("run", Job(job)).adds().ends(*wait),
-            R::Wait { run } => Row::looks("wait", Run(run)).ends(true),
-            R::Submit(submit) => {
-                Row::defines("submit", Submission(submit.name.as_deref())).adds().unaudited()
+            R::Status => Row::looks("status").by(Pool),
+            R::Health => Row::looks("health").by(Pool),
+            R::Recount => Row::looks("recount").by(Pool),
+            R::List(_) => Row::looks("list").by(Folder),
+            R::Pending { .. } => Row::looks("pending").by(Folder),
+            R::Show { .. } => Row::looks("show").by(Folder),
+            R::History(_) => Row::looks("history").by(Folder),
+            R::Logs { follow, .. } => Row::looks("logs").by(Folder).lines(*follow),
+            R::Run { job, wait, .. } => Row::operates("run", Some(job)).adds().ends(*wait),
+            R::Wait { .. } => Row::looks("wait").ends(true),
+            R::Submit(submit) => Row::defines("submit", submit.name.as_deref()).adds().unaudited(),
+            R::Every(every) => Row::defines("every", Some(&every.name)).adds(),
+            R::Define { .. } => Row::defines("define", None).adds(),
+            R::Remove { job, drop_history: false } => Row::defines("remove", Some(job)),
+            R::Remove { job, drop_history: true } => Row::defines("purge", Some(job)),
+            R::Pause(pause) => Row::operates("pause", pause.job.as_deref()).noted(&pause.note),
+            R::Resume { job } => Row::operates("resume", job.as_deref()),
+            R::Cancel { of } => Row::operates("cancel", Some(of)),
+            R::Backfill { job, preview, .. } => {
+                Row::operates("backfill", Some(job)).adds().previews(*preview)
             }
-            R::Every(every) => Row::defines("every", Name(&every.name)).adds(),
-            R::Define { text, .. } => Row::defines("define", Definition(text)).adds(),
-            R::Remove { job, drop_history } => {
-                Row::defines(if *drop_history { "purge" } else { "remove" }, Job(job))
-            }
-            R::Pause(pause) => {
-                Row::operates("pause", Subject::job_or_all(pause.job.as_deref())).noted(&pause.note)
-            }
-            R::Resume { job } => Row::operates("resume", Subject::job_or_all(job.as_deref())),
-            R::Cancel { of } => Row::operates("cancel", Run(of)),
-            R::Backfill { job, preview, .. } => Row::operates("backfill", Job(job)).adds().previews(*preview),
-            R::Rewind { job, preview } => Row::operates("rewind", Job(job)).adds().previews(*preview),
-            R::DeadRetry { run } => Row::operates("dead_retry", Run(run)).adds(),
-            R::DeadDrop { run } => Row::operates("dead_drop", Run(run)),
-            R::Apply { preview, .. } => Row::defines("apply", Jobs).adds().previews(*preview),
-            R::Export { after } => Row::looks("export", Pages(after.as_deref())).by(Folder),
-            R::Find { run } => Row::looks("find", Run(run)).by(Pool),
-            R::Audit(_) => Row::looks("audit", Any).by(Folder),
-            R::Stats { job } => Row::looks("stats", Job(job)).by(Pool),
-            R::Metrics { .. } => Row::of_listener("metrics", Server),
+            R::Rewind { job, preview } => Row::operates("rewind", Some(job)).adds().previews(*preview),
+            R::DeadRetry { run } => Row::operates("dead_retry", Some(run)).adds(),
+            R::DeadDrop { run } => Row::operates("dead_drop", Some(run)),
+            R::Apply { preview, .. } => Row::defines("apply", None).adds().previews(*preview),
+            R::Export { .. } => Row::looks("export").by(Folder),
+            R::Find { .. } => Row::looks("find").by(Pool),
+            R::Audit(_) => Row::looks("audit").by(Folder),
+            R::Stats { .. } => Row::looks("stats").by(Pool),
+            R::Metrics { .. } => Row::of_listener("metrics"),
             R::LoginCode => Row::local("login_code"),
-            R::Redeem { .. } => Row::of_listener("redeem", Any),
-            R::Watch => Row::of_listener("watch", Any),
+            R::Redeem { .. } => Row::of_listener("redeem"),
+            R::Watch => Row::of_listener("watch"),
         }
     }
 
     /// Whether it changes nothing.
     pub fn looks(&self) -> bool {
         self.row().power == Power::Looks
-    }
-}
-
-fn of_history(query: &HistoryWire) -> Subject<'_> {
-    match (&query.job, &query.group) {
-        (Some(job), _) => Subject::Job(job),
-        (None, Some(group)) => Subject::Group(group),
-        (None, None) => Subject::Any,
     }
 }
 
@@ -196,18 +185,19 @@ mod tests {
     /// In the place of routes.
     const NONE: &str = "-";
 
-    /// Each request, the routes of the HTTP API that are for it, and the example of it.
-    fn all() -> Vec<(Request, &'static str, &'static str)> {
+    /// Each request, what it is about, the routes of the HTTP API that are for it, and the example of it.
+    fn all() -> Vec<(Request, [&'static str; 3])> {
         let read = |line: &'static str| {
-            let (routes, example) = line.split_once(" | ").expect("a row has two cells");
-            (serde_json::from_str(example).expect("an example is a request"), routes, example)
+            let cells = line.split(" | ").collect::<Vec<_>>().try_into();
+            let cells: [&str; 3] = cells.expect("a line has three cells");
+            (serde_json::from_str(cells[2]).expect("an example is a request"), cells)
         };
         include_str!("requests.txt").lines().map(read).collect()
     }
 
     /// A row of it.
-    fn line((request, routes, example): &(Request, &str, &str)) -> String {
-        let Row { word, power, subject, backend, is_audited, .. } = request.row();
+    fn line((request, [about, routes, example]): &(Request, [&str; 3])) -> String {
+        let Row { word, power, backend, is_audited, .. } = request.row();
         let scope = match power {
             Power::Looks => "look",
             Power::Operates => "operate",
@@ -215,8 +205,6 @@ mod tests {
             Power::Local => "none: at the machine of the server",
             Power::Listener => "none: the server's own listener",
         };
-        let about = format!("{subject:?}");
-        let about = about.split('(').next().expect("a text has a first part").to_lowercase();
         let audited = if is_audited { "yes" } else { "" };
         let without = match backend {
             Backend::Folder => "of a folder and of a pool",
@@ -252,8 +240,8 @@ mod tests {
     fn each_request_has_an_example_and_its_word_is_that_of_its_command() {
         let known = serde_json::from_str::<Request>(r#"{"command":"?"}"#).unwrap_err().to_string();
         let known: Vec<&str> = known.split('`').skip(3).step_by(2).collect();
-        assert_eq!(known, all().iter().map(|(request, ..)| request.row().word).collect::<Vec<&str>>());
-        for (request, _, example) in all() {
+        assert_eq!(known, all().iter().map(|(request, _)| request.row().word).collect::<Vec<&str>>());
+        for (request, [.., example]) in all() {
             let command = serde_json::to_value(&request).unwrap()["command"].clone();
             assert_eq!(command, request.row().word, "{example}");
         }
@@ -261,7 +249,7 @@ mod tests {
 
     #[test]
     fn what_looks_changes_nothing_and_what_a_store_answers_looks() {
-        for (request, routes, _) in all() {
+        for (request, [_, routes, _]) in all() {
             let row = request.row();
             assert!(row.power.changes() || (row.effect == Effect::Tells && !row.is_audited), "{row:?}");
             assert!(row.backend == Backend::Owner || row.power == Power::Looks, "{row:?}");
@@ -273,7 +261,7 @@ mod tests {
     fn arguments_that_change_the_meaning_of_a_request_change_its_row() {
         let read = |text: &str| serde_json::from_str::<Request>(text).unwrap();
         let purge = read(r#"{"command":"remove","job":"j","drop_history":true}"#);
-        assert_eq!((purge.row().word, purge.row().subject.name()), ("purge", Some("j")));
+        assert_eq!((purge.row().word, purge.row().target), ("purge", Some("j")));
         let preview = read(r#"{"command":"rewind","job":"j","preview":true}"#);
         assert_eq!((preview.row().effect, preview.row().is_audited), (Effect::Tells, false));
         assert_eq!(preview.row().power, Power::Operates);
@@ -281,6 +269,6 @@ mod tests {
             .map(|wait| read(&format!(r#"{{"command":"run","job":"j","wait":{wait}}}"#)).row().answers);
         assert_eq!((waits, runs), (Answers::End, Answers::One));
         let all = read(r#"{"command":"pause","note":"why"}"#);
-        assert_eq!((all.row().subject, all.row().note), (Subject::Jobs, "why"));
+        assert_eq!((all.row().target, all.row().note), (None, "why"));
     }
 }

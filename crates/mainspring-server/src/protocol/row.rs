@@ -3,7 +3,6 @@
 //! | fact | decides |
 //! |---|---|
 //! | [`Power`] | the scope of a token, whether changes are counted, whether the socket may ask |
-//! | [`Subject`] | the target in the audit log |
 //! | [`Effect`] | what is refused while the disk is nearly full, and what the audit log leaves out |
 //! | [`Answers`] | whether a client waits, and for what |
 //! | [`Backend`] | who can answer beside the loop |
@@ -36,52 +35,6 @@ impl Power {
     /// Whether it may come from another machine: over HTTP, or through the database of a pool.
     pub const fn is_remote(self) -> bool {
         !matches!(self, Power::Local | Power::Listener)
-    }
-}
-
-/// What a request is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject<'r> {
-    /// Nothing of the jobs: the loop knows it, or the store.
-    Any,
-    /// All jobs.
-    Jobs,
-    /// The loops of the server that is asked.
-    Server,
-    /// All jobs, a page after this place.
-    Pages(Option<&'r str>),
-    /// A job.
-    Job(&'r str),
-    /// The jobs of a group.
-    Group(&'r str),
-    /// A run; or by its own name a one-shot job, or a job whose runs it is about.
-    Run(&'r str),
-    /// A job of this name that is defined.
-    Name(&'r str),
-    /// The jobs of a definition.
-    Definition(&'r str),
-    /// A one-shot job that is submitted, with its name if it has one.
-    Submission(Option<&'r str>),
-}
-
-impl<'r> Subject<'r> {
-    /// A job, or all of them.
-    pub fn job_or_all(job: Option<&'r str>) -> Subject<'r> {
-        job.map_or(Subject::Jobs, Subject::Job)
-    }
-
-    /// The name of the one job or run that it is.
-    pub const fn name(self) -> Option<&'r str> {
-        match self {
-            Subject::Job(name) | Subject::Run(name) | Subject::Name(name) => Some(name),
-            Subject::Submission(name) => name,
-            Subject::Any
-            | Subject::Jobs
-            | Subject::Server
-            | Subject::Pages(_)
-            | Subject::Group(_)
-            | Subject::Definition(_) => None,
-        }
     }
 }
 
@@ -128,8 +81,8 @@ pub struct Row<'r> {
     pub word: &'static str,
     /// What it may do.
     pub power: Power,
-    /// What it is about.
-    pub subject: Subject<'r>,
+    /// The name of the one job, run or one-shot job that it changes: the target in the audit log.
+    pub target: Option<&'r str>,
     /// What becomes of it.
     pub effect: Effect,
     /// Which answers come.
@@ -143,36 +96,36 @@ pub struct Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    const fn new(word: &'static str, power: Power, subject: Subject<'r>) -> Row<'r> {
+    const fn new(word: &'static str, power: Power, target: Option<&'r str>) -> Row<'r> {
         let is_audited = power.changes();
         let effect = if is_audited { Effect::Changes } else { Effect::Tells };
         let (answers, backend) = (Answers::One, Backend::Owner);
-        Row { word, power, subject, effect, answers, backend, is_audited, note: "" }
+        Row { word, power, target, effect, answers, backend, is_audited, note: "" }
     }
 
     /// One that changes nothing.
-    pub(super) const fn looks(word: &'static str, subject: Subject<'r>) -> Row<'r> {
-        Row::new(word, Power::Looks, subject)
+    pub(super) const fn looks(word: &'static str) -> Row<'r> {
+        Row::new(word, Power::Looks, None)
     }
 
     /// One that operates.
-    pub(super) const fn operates(word: &'static str, subject: Subject<'r>) -> Row<'r> {
-        Row::new(word, Power::Operates, subject)
+    pub(super) const fn operates(word: &'static str, target: Option<&'r str>) -> Row<'r> {
+        Row::new(word, Power::Operates, target)
     }
 
     /// One that defines.
-    pub(super) const fn defines(word: &'static str, subject: Subject<'r>) -> Row<'r> {
-        Row::new(word, Power::Defines, subject)
+    pub(super) const fn defines(word: &'static str, target: Option<&'r str>) -> Row<'r> {
+        Row::new(word, Power::Defines, target)
     }
 
     /// One for the machine of the server.
     pub(super) const fn local(word: &'static str) -> Row<'r> {
-        Row::new(word, Power::Local, Subject::Any)
+        Row::new(word, Power::Local, None)
     }
 
     /// One of the server's own listener.
-    pub(super) const fn of_listener(word: &'static str, subject: Subject<'r>) -> Row<'r> {
-        Row::new(word, Power::Listener, subject)
+    pub(super) const fn of_listener(word: &'static str) -> Row<'r> {
+        Row::new(word, Power::Listener, None)
     }
 
     /// New work comes with it.

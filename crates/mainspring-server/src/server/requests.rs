@@ -407,7 +407,7 @@ fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {
 /// What is kept of the caller of a change.
 fn audit(actor: &str, row: &Row<'_>, comment: Option<&str>, now: Moment) -> Result<Audit, ErrorWire> {
     let note = checked_note(comment.unwrap_or(row.note).to_owned())?;
-    let target = row.subject.name().unwrap_or_default();
+    let target = row.target.unwrap_or_default();
     Ok(Audit::new(now.wall, actor, row.word, target).with_note(note))
 }
 
