@@ -10,8 +10,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, Response};
+use axum::http::Response;
+use axum::response::IntoResponse;
 use futures_util::future::{Either, select};
 use futures_util::stream::poll_fn;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -67,13 +67,11 @@ pub fn flow(is_allowed: impl Fn() -> bool + Send + Sync + 'static) -> (Sender, R
     let pieces = poll_fn(move |context| {
         receiver.poll_recv(context).map(|piece| piece.map(|(piece, _)| Ok::<Bytes, Infallible>(piece)))
     });
-    let mut response = Response::new(Body::from_stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     // Proxies such as nginx would gather the events.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    let headers = [("content-type", "text/event-stream"), ("x-accel-buffering", "no")];
     let room = Arc::new(Semaphore::new(MAX_WAITING_BYTES as usize));
-    (Sender { is_allowed: Box::new(is_allowed), pieces: sender, room }, response)
+    let sender = Sender { is_allowed: Box::new(is_allowed), pieces: sender, room };
+    (sender, (headers, Body::from_stream(pieces)).into_response())
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::Query;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri};
+use axum::http::{HeaderMap, Response, StatusCode, Uri};
+use axum::response::IntoResponse;
 use jiff::Timestamp;
 use mainspring_cron::TimeText;
 use mainspring_exec::clock::Moment;
@@ -258,9 +260,7 @@ pub fn parameters(uri: &Uri, known: &[&str]) -> Result<QueryParams, Problem> {
 ///
 /// None; it is what handlers return.
 pub fn json(status: StatusCode, document: &impl Serialize) -> Reply {
-    let mut response = text("application/json", written(document)?);
-    *response.status_mut() = status;
-    Ok(response)
+    Ok((status, text("application/json", written(document)?)).into_response())
 }
 
 /// So many rows of a list are made at once: a file is read for each.
@@ -294,23 +294,17 @@ pub fn ok(document: &impl Serialize) -> Reply {
 
 /// Text with a type, for this client alone.
 pub fn text(media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
-    let mut response = shared(media_type, body);
-    response.extensions_mut().insert(Whole);
-    response
+    (Extension(Whole), shared(media_type, body)).into_response()
 }
 
 /// Text with a type that is in memory once for all clients.
 pub fn shared(media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(Body::from(body.into()));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    response
+    ([(CONTENT_TYPE, media_type)], body.into()).into_response()
 }
 
 /// No content.
 pub fn nothing() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    response
+    StatusCode::NO_CONTENT.into_response()
 }
 
 #[cfg(test)]

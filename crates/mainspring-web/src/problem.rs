@@ -16,12 +16,11 @@ use std::borrow::Cow;
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Response, StatusCode};
+use axum::response::IntoResponse;
 use mainspring_file::problem::Severity;
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::header::set;
 
 /// What kind of trouble it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,17 +125,10 @@ impl Problem {
             problems: &self.faults,
         };
         let text = serde_json::to_string(&document).expect("the document has text and numbers alone");
-        let mut response = Response::new(Body::from(text));
-        *response.status_mut() = self.code.status();
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(seconds) = self.retry_after {
-            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        if let Some(allow) = &self.allow {
-            set(headers, ALLOW, allow);
-        }
-        response
+        let kind = [(CONTENT_TYPE, "application/problem+json")];
+        let retry_after = self.retry_after.map(|seconds| [(RETRY_AFTER, HeaderValue::from(seconds))]);
+        let allow = self.allow.as_ref().map(|allow| [(ALLOW, allow)]);
+        (self.code.status(), kind, retry_after, allow, text).into_response()
     }
 }
 

@@ -13,12 +13,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts, Path, Request};
-use axum::http::header::LOCATION;
-use axum::http::{Response, StatusCode, Uri};
+use axum::http::{Response, Uri};
+use axum::response::{IntoResponse, Redirect};
 use axum::routing::{MethodFilter, MethodRouter};
+use axum::{Extension, Router};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use mainspring_exec::clock::Moment;
@@ -30,7 +30,6 @@ use crate::connections::{ConnectionSlot, MAX_OF_IDENTITY};
 use crate::guard::{
     PROBES, Proof, add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe,
 };
-use crate::header::set;
 use crate::memory_budget::MemoryBudget;
 use crate::pool::asking_for;
 use crate::private::{Private, with_path};
@@ -108,10 +107,7 @@ fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
         return Ok(uri.clone());
     }
     if path == bare {
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
-        set(response.headers_mut(), LOCATION, base);
-        return Err(Box::new(response));
+        return Err(Box::new(Redirect::permanent(base).into_response()));
     }
     // A proxy may have taken the base away already.
     let below = path.strip_prefix(base).and_then(|rest| with_path(uri, rest));
@@ -125,9 +121,7 @@ async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Respo
     let reply = checked(Arc::clone(&app), route, request, &mut owner).await;
     let refused = |problem: Problem| {
         app.meter.refuse(&problem);
-        let mut response = problem.response();
-        response.extensions_mut().insert(Whole);
-        response
+        (Extension(Whole), problem.response()).into_response()
     };
     let response = reply.unwrap_or_else(refused);
     let sent = prepared(&app.budget, owner.as_ref(), &wanted, response).await;

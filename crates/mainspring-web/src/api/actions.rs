@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
 use jiff::Timestamp;
 use mainspring_job::{RunKey, RunState, read_duration};
 use mainspring_server::protocol::{PauseWire, Request, Response};
@@ -26,7 +27,6 @@ use super::{jobs, overview, runs};
 use crate::app::CLICK_LIFE;
 use crate::bulk::{Bulk, Deed};
 use crate::call::{Call, QueryParams, Reply, json as answer, ok, read_time};
-use crate::header::set;
 use crate::problem::{Code, Problem, strange};
 use crate::view::{Moment, address_of, is_open};
 
@@ -162,9 +162,7 @@ pub async fn run(call: Call) -> Reply {
 /// The answer that names a run.
 fn started(call: &Call, status: StatusCode, run: &RunKey) -> Reply {
     let href = call.link(&address_of(run));
-    let mut response = answer(status, &StartedRun { run, href: &href })?;
-    set(response.headers_mut(), LOCATION, &href);
-    Ok(response)
+    Ok(([(LOCATION, &href)], answer(status, &StartedRun { run, href: &href })?).into_response())
 }
 
 /// The time that `at` or `in` says, if either does.

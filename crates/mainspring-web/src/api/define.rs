@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION};
+use axum::response::IntoResponse;
 use jiff::tz::TimeZone;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::LoadedFile;
@@ -31,7 +32,6 @@ use super::files::loaded;
 use super::overview::last_pause;
 use crate::call::{Call, Reply, document, json as answer, nothing, text, written};
 use crate::catalogue::CachedJob;
-use crate::header::set;
 use crate::memory_budget::MAX_IDENTITY_BYTES;
 use crate::object::list as objects;
 use crate::problem::{Code, Fault, Problem, strange};
@@ -143,9 +143,7 @@ pub async fn job_answer(call: &Call, status: StatusCode, name: &str) -> Reply {
     let (definition, policies) = (&*known.definition, known.wire.policies.split_whitespace());
     let policy_words = policies.map(PolicyWord::new).collect();
     let detail = JobDetail { job, definition, holds, waiting, waiting_count, policy_words };
-    let mut response = answer(status, &detail)?;
-    set(response.headers_mut(), ETAG, &tag(&known));
-    Ok(response)
+    Ok(([(ETAG, tag(&known))], answer(status, &detail)?).into_response())
 }
 
 /// What the loop says of a job at this moment: what changed since may not have been told yet.
@@ -237,9 +235,8 @@ fn toml_value(key: &str, value: &Value) -> Result<String, Problem> {
 pub async fn create(call: Call) -> Reply {
     let (toml, name) = one_job(&call, None).await?;
     call.app.change(call.who()?, None, Request::Define { text: toml, replace: false }).await?;
-    let mut response = job_answer(&call, StatusCode::CREATED, &name).await?;
-    set(response.headers_mut(), LOCATION, &call.link(&format!("api/v1/jobs/{name}")));
-    Ok(response)
+    let address = call.link(&format!("api/v1/jobs/{name}"));
+    Ok(([(LOCATION, address)], job_answer(&call, StatusCode::CREATED, &name).await?).into_response())
 }
 
 /// Makes a job, or replaces one that came by command.

@@ -16,6 +16,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, RANGE};
 use axum::http::{HeaderValue, Response, StatusCode};
+use axum::response::IntoResponse;
 use mainspring_exec::output::MAX_OUTPUT_LINE_BYTES;
 use mainspring_server::protocol::RunWire;
 use serde_json::json;
@@ -25,7 +26,6 @@ use super::runs::found;
 use crate::body_stream::{MAX_WAITING_BYTES, Sender};
 use crate::call::{Call, Reply};
 use crate::event_stream::{BEAT, plain};
-use crate::header::set;
 use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
 use crate::tail::{body_of, lines_of_attempt, read_at, start_of_lines};
@@ -125,29 +125,25 @@ pub async fn output(call: Call) -> Reply {
             Some(lines) if from < to => last_lines(&file, to, lines)?.max(from),
             _ => from,
         };
-        let mut response = part(&run, body_of(file, start, to), to - start);
-        response.headers_mut().insert("x-left-out", HeaderValue::from(start - from));
-        return Ok(response);
+        let left_out = [("x-left-out", HeaderValue::from(start - from))];
+        return Ok((left_out, part(&run, body_of(file, start, to), to - start)).into_response());
     }
     let wanted =
         call.headers.get(RANGE).and_then(|value| value.to_str().ok()).and_then(|text| range(text, length));
     let (from, to) = match (wanted, tail) {
         (Some(Ok(wanted)), _) => wanted,
         (Some(Err(())), _) => {
-            let mut response = Problem::new(Code::RANGE, format!("there are {length} bytes")).response();
-            set(response.headers_mut(), CONTENT_RANGE, &format!("bytes */{length}"));
-            return Ok(response);
+            let refusal = Problem::new(Code::RANGE, format!("there are {length} bytes")).response();
+            return Ok(([(CONTENT_RANGE, format!("bytes */{length}"))], refusal).into_response());
         }
         (None, Some(lines)) if 0 < length => (last_lines(&file, length, lines)?, length),
         (None, _) => return Ok(part(&run, body_of(file, 0, length), length)),
     };
     debug_assert!(from <= to, "the body is as long as its header says");
     debug_assert!(to <= length);
-    let mut response = part(&run, body_of(file, from, to), to - from);
-    let range = format!("bytes {from}-{}/{length}", to.saturating_sub(1));
-    set(response.headers_mut(), CONTENT_RANGE, &range);
-    *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-    Ok(response)
+    let range = [(CONTENT_RANGE, format!("bytes {from}-{}/{length}", to.saturating_sub(1)))];
+    let response = part(&run, body_of(file, from, to), to - from);
+    Ok((StatusCode::PARTIAL_CONTENT, range, response).into_response())
 }
 
 fn part(run: &RunWire, body: Body, count: u64) -> Response<Body> {

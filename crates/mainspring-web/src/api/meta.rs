@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use axum::http::HeaderValue;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, SET_COOKIE};
+use axum::response::IntoResponse;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::json;
@@ -15,7 +15,6 @@ use serde_json::json;
 use crate::app::SignIn;
 use crate::call::{Call, Reply, document, nothing, shared, text};
 use crate::guard::{Proof, page_policy};
-use crate::header::set;
 use crate::metrics;
 use crate::metrics_writer::TextFormat;
 use crate::problem::{Code, Problem};
@@ -29,10 +28,9 @@ use crate::sessions::LIFE;
 /// None.
 pub async fn index(call: Call) -> Reply {
     let assets = &call.app.assets;
-    let mut response = shared("text/html; charset=utf-8", assets.index.clone());
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    set(response.headers_mut(), CONTENT_SECURITY_POLICY, &page_policy(&assets.style_hash));
-    Ok(response)
+    let policy = page_policy(&assets.style_hash);
+    let headers = [(CACHE_CONTROL, "no-cache"), (CONTENT_SECURITY_POLICY, &policy)];
+    Ok((headers, shared("text/html; charset=utf-8", assets.index.clone())).into_response())
 }
 
 /// A file of the page.
@@ -44,10 +42,8 @@ pub async fn asset(call: Call) -> Reply {
     let assets = &call.app.assets;
     let found = assets.find(call.parameter("name")).filter(|_| call.parameter("hash") == assets.hash);
     let found = found.ok_or_else(|| Problem::new(Code::NOT_FOUND, "there is nothing here"))?;
-    let mut response = shared(found.media_type, found.bytes.clone());
-    let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
-    response.headers_mut().insert(CACHE_CONTROL, forever);
-    Ok(response)
+    let forever = [(CACHE_CONTROL, "public, max-age=31536000, immutable")];
+    Ok((forever, shared(found.media_type, found.bytes.clone())).into_response())
 }
 
 /// Whether the listener answers.
@@ -165,7 +161,5 @@ fn with_cookie(call: &Call, cookie: &str, seconds: u64) -> axum::http::Response<
     };
     let name = settings.cookie_name();
     let value = format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path={path}; Max-Age={seconds}{secure}");
-    let mut response = nothing();
-    set(response.headers_mut(), SET_COOKIE, &value);
-    response
+    ([(SET_COOKIE, value)], nothing()).into_response()
 }

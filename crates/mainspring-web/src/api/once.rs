@@ -13,6 +13,7 @@ use std::fmt;
 
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
 use jiff::Timestamp;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_job::RunKey;
@@ -24,7 +25,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::actions::{RequestedRun, ask_for_run, check_due, moment_of};
 use crate::call::{Call, Reply, document, json as answer, nothing, ok};
 use crate::guard::check_scope;
-use crate::header::set;
 use crate::object::{Object, optional};
 use crate::problem::{Code, Problem, strange};
 use crate::schema::{one_field_of, reference};
@@ -302,11 +302,9 @@ fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
 /// understood, and what the loop says.
 pub async fn create(call: Call) -> Reply {
     let document = submit(&call, call.document().await?).await?;
-    let mut response = answer(document.status(), &document)?;
     let id = document.id.as_deref().unwrap_or_default();
     let place = id.parse().map_or_else(|_| format!("api/v1/once/{id}"), |run| address_of(&run));
-    set(response.headers_mut(), LOCATION, &call.link(&place));
-    Ok(response)
+    Ok(([(LOCATION, call.link(&place))], answer(document.status(), &document)?).into_response())
 }
 
 /// Does many things once each. One that cannot be done leaves the others as they are.
