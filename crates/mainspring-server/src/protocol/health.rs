@@ -36,7 +36,6 @@ pub struct HealthWire {
     /// a time.
     pub quarantined: NamesWire,
     /// Jobs that follow the ends of a job that there is not.
-    #[serde(default)]
     pub following_nothing: NamesWire,
     /// Whether everything is paused.
     pub is_all_paused: bool,

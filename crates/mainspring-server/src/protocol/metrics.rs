@@ -90,14 +90,12 @@ pub struct JobMetricsWire {
     /// Occurrences that did not run because of another run or a pause, by the code of the reason.
     pub skipped: BTreeMap<String, u64>,
     /// Occurrences for which one late run stood: they are among the missed.
-    #[serde(default)]
     pub coalesced: u64,
     /// Attempts after the first.
     pub retries: u64,
     /// How long attempts took.
     pub duration: HistogramWire,
     /// When a run last succeeded, also before the start of the server.
-    #[serde(default)]
     pub last_success: Option<Timestamp>,
 }
 
@@ -148,25 +146,18 @@ pub struct MetricsWire {
     /// How long batches took to be on disk.
     pub commit: HistogramWire,
     /// How many operations the batches had, by [`BOUNDS_OPERATIONS`].
-    #[serde(default)]
     pub operations: HistogramWire,
     /// How long questions of the store took, by the name of the request.
-    #[serde(default)]
     pub queries: BTreeMap<String, HistogramWire>,
     /// How attempts to tell hooks ended, by state.
-    #[serde(default)]
     pub notifications: BTreeMap<String, u64>,
     /// How often the system's clock was set forward by a second and more, or the machine slept.
-    #[serde(default)]
     pub jumps_forward: u64,
     /// How often it was set back by a second and more.
-    #[serde(default)]
     pub jumps_back: u64,
     /// How many bytes of output could not be kept.
-    #[serde(default)]
     pub output_lost_bytes: u64,
     /// What waits.
-    #[serde(default)]
     pub waiting: WaitingWire,
     /// The server has no loop that could count: another has the jobs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

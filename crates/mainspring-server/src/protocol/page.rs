@@ -62,15 +62,12 @@ pub struct ChangesWire {
     /// Whether one-shot jobs came or went.
     pub once: bool,
     /// Whether somebody asked for a change.
-    #[serde(default)]
     pub audit: bool,
     /// Whether the system's clock was set.
-    #[serde(default)]
     pub clock: bool,
     /// Whether there were more than are told.
     pub is_cut_short: bool,
     /// Whether another server plans, of which no change is told one by one.
-    #[serde(default)]
     pub is_elsewhere: bool,
 }
 
