@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_exec::end::signal_name;
 use mainspring_job::{
-    Action, ApplyReport, Attempt, AuditRow, Cause, Failure, Hold, Job, JobName, Load, Mark, Next, Once,
-    Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats, WorkerId,
+    Action, ApplyReport, Attempt, Audit, AuditRow, Cause, Failure, Hold, Job, JobName, Load, Mark, Next,
+    Once, Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats, WorkerId,
 };
 
 use super::served_file::ServedFile;
@@ -153,31 +153,19 @@ pub(super) fn pause_terms(terms: &PauseTerms, zone: &TimeZone) -> PauseTermsWire
     }
 }
 
-pub(super) fn audited(row: &AuditRow) -> AuditWire {
-    let audit = &row.audit;
-    AuditWire {
-        number: row.number,
-        at: audit.at,
-        actor: audit.actor.clone(),
-        action: audit.action.clone(),
-        target: audit.target.clone(),
-        note: audit.note.clone(),
-    }
+pub(super) fn audited(AuditRow { number, audit, .. }: AuditRow) -> AuditWire {
+    let Audit { at, actor, action, target, note, .. } = audit;
+    AuditWire { number, at, actor, action, target, note }
 }
 
-pub(super) fn stats(stats: &Stats) -> StatsWire {
+pub(super) fn stats(Stats { runs, succeeded, unstarted, duration, lateness, .. }: Stats) -> StatsWire {
     let spread = |spread: Spread| SpreadWire {
         median_s: spread.median.as_secs_f64(),
         p95_s: spread.p95.as_secs_f64(),
         most_s: spread.most.as_secs_f64(),
     };
-    StatsWire {
-        runs: stats.runs,
-        succeeded: stats.succeeded,
-        unstarted: stats.unstarted,
-        duration: stats.duration.map(spread),
-        lateness: stats.lateness.map(spread),
-    }
+    let [duration, lateness] = [duration, lateness].map(|of| of.map(spread));
+    StatsWire { runs, succeeded, unstarted, duration, lateness }
 }
 
 /// The server looks at nothing while everything is paused. A person sees what the timetable says.
@@ -237,23 +225,16 @@ pub(super) type Place = (Option<String>, Option<u64>);
 pub(super) fn found(
     run: RunWire,
     planned: Timestamp,
-    attempts: &[Attempt],
+    attempts: Vec<Attempt>,
     holds: Vec<HoldWire>,
     place_of: impl Fn(Option<WorkerId>) -> Place,
 ) -> FoundWire {
-    let attempt = |attempt: &Attempt| {
-        let (host, server) = place_of(attempt.worker);
-        AttemptWire {
-            number: attempt.number,
-            started: attempt.started,
-            ended: attempt.ended,
-            state: attempt.state.map(Word::Known),
-            outcome: attempt.outcome.as_ref().map(outcome_text),
-            host,
-            server,
-        }
+    let attempt = |Attempt { number, started, ended, state, outcome, worker, .. }: Attempt| {
+        let ((host, server), state) = (place_of(worker), state.map(Word::Known));
+        let outcome = outcome.as_ref().map(outcome_text);
+        AttemptWire { number, started, ended, state, outcome, host, server }
     };
-    FoundWire { run, planned, holds, attempts: attempts.iter().map(attempt).collect() }
+    FoundWire { run, planned, holds, attempts: attempts.into_iter().map(attempt).collect() }
 }
 
 pub(super) fn file(file: &ServedFile, now: Timestamp) -> FileStateWire {

@@ -11,7 +11,7 @@
 //! Does not change anything. If a request needs the store before it becomes a command, the answer has the
 //! next step.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::slice;
 
@@ -141,7 +141,7 @@ fn with_servers(
 ) -> Result<Vec<RunWire>, ErrorWire> {
     let running = runs.iter().filter(|run| run.state == RunState::Running).count();
     let progress = with_others(reader, local, running)?;
-    let place_of = places(reader, runs.iter().map(|run| run.worker))?;
+    let place_of = places(reader, &runs.iter().filter_map(|run| run.worker).collect())?;
     let wire = |run: &Run| {
         let (host, server) = place_of(run.worker);
         RunWire { host, server, progress: progress.of_run(run), ..RunWire::from(run) }
@@ -163,9 +163,9 @@ fn with_others(
 /// The machine of each of these workers, where it is known, and its number, where several share the store.
 fn places(
     reader: &mut dyn Reader,
-    workers: impl Iterator<Item = Option<WorkerId>>,
-) -> Result<impl Fn(Option<WorkerId>) -> Place, ErrorWire> {
-    let hosts = reader.hosts(&workers.flatten().collect())?;
+    workers: &BTreeSet<WorkerId>,
+) -> Result<impl Fn(Option<WorkerId>) -> Place + use<>, ErrorWire> {
+    let hosts = reader.hosts(workers)?;
     Ok(move |worker: Option<WorkerId>| {
         let known = worker.zip(hosts.as_ref());
         (known.and_then(|(id, hosts)| hosts.get(&id).cloned()), known.map(|(id, _)| id.0))
@@ -286,8 +286,8 @@ pub(super) fn found(
     holds.retain(|_| matches!(run.state, RunState::Scheduled | RunState::Queued));
     let attempts = reader.attempts(&run.key)?;
     let wire = with_server(reader, run, local)?;
-    let place_of = places(reader, attempts.iter().map(|attempt| attempt.worker))?;
-    let found = describe::found(*wire, run.planned, &attempts, holds, place_of);
+    let place_of = places(reader, &attempts.iter().filter_map(|attempt| attempt.worker).collect())?;
+    let found = describe::found(*wire, run.planned, attempts, holds, place_of);
     Ok(Response::Found(Box::new(found)))
 }
 
@@ -304,7 +304,7 @@ pub(super) fn audit(reader: &mut dyn Reader, query: &AuditQuery) -> AnswerResult
     let rows = reader.audit(query)?;
     debug_assert!(rows.len() <= query.limit, "a page that is not full is the last");
     let before = rows.last().filter(|_| rows.len() == query.limit).map(|row| row.number);
-    Ok(Response::Audit { rows: rows.iter().map(describe::audited).collect(), before })
+    Ok(Response::Audit { rows: rows.into_iter().map(describe::audited).collect(), before })
 }
 
 /// What is asked of it.
@@ -321,7 +321,7 @@ pub(super) fn audit_query(wire: &AuditAskWire) -> Result<AuditQuery, ErrorWire> 
 
 /// How the latest runs of a job went.
 pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> AnswerResult {
-    Ok(Response::Stats(describe::stats(&reader.stats(job, MAX_STATS_RUNS)?)))
+    Ok(Response::Stats(describe::stats(reader.stats(job, MAX_STATS_RUNS)?)))
 }
 
 /// The place in the list of one-shot jobs at which a page begins.
