@@ -38,15 +38,20 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let mut printer = Printer { ask: &args.ask, begun: None };
     let mut tail = args.count.map(Tail::of);
     let mut count = 0;
-    let mut held = HeldLines::new(&source);
+    // The lines that are read without a server: they are printed when the store is free again.
+    let mut held = Vec::new();
+    let mut room = if matches!(source, QuerySource::OfflineStore(_)) { MAX_HELD_BYTES } else { 0 };
     if !args.follow || tail.is_some() {
         each_line(&mut source, &args.of, &mut |response| {
             count += 1;
             match (response, &mut tail) {
                 (Response::Line(line), Some(tail)) => tail.push(line.clone()),
-                (Response::Line(line), None) if held.has_room() => held.push(line.clone()),
+                (Response::Line(line), None) if 0 < room => {
+                    room = room.saturating_sub(size_of::<LineWire>() + line.text.len());
+                    held.push(response.clone());
+                }
                 (response, _) => {
-                    held.take().try_for_each(|line| printer.show(&line))?;
+                    held.drain(..).try_for_each(|line| printer.show(&line))?;
                     printer.show(response)?;
                 }
             }
@@ -59,7 +64,7 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     }
     // A reader of what is printed that takes its time keeps no server out.
     drop(source);
-    held.take().try_for_each(|line| printer.show(&line))?;
+    held.iter().try_for_each(|line| printer.show(line))?;
     if count == 0 {
         let why = "it wrote nothing, did not start, or its output is not kept any more";
         note(&format!("there is no output of {}: {why}", args.of));
@@ -67,32 +72,6 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let lines = tail.map(|tail| tail.lines).unwrap_or_default();
     lines.into_iter().try_for_each(|line| printer.show(&Response::Line(line)))?;
     Ok(Exit::Ok)
-}
-
-/// The lines that are read without a server, up to a limit: they are printed when the store is free again.
-struct HeldLines {
-    lines: Vec<Response>,
-    room: usize,
-}
-
-impl HeldLines {
-    fn new(source: &QuerySource) -> HeldLines {
-        let room = if matches!(source, QuerySource::OfflineStore(_)) { MAX_HELD_BYTES } else { 0 };
-        HeldLines { lines: Vec::new(), room }
-    }
-
-    fn has_room(&self) -> bool {
-        0 < self.room
-    }
-
-    fn push(&mut self, line: LineWire) {
-        self.room = self.room.saturating_sub(size_of::<LineWire>() + line.text.len());
-        self.lines.push(Response::Line(line));
-    }
-
-    fn take(&mut self) -> impl Iterator<Item = Response> + use<> {
-        std::mem::take(&mut self.lines).into_iter()
-    }
 }
 
 /// Gives each line of output that is there to `take`.
