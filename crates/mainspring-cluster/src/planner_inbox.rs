@@ -22,6 +22,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use mainspring_job::{MAX_NOTE_BYTES, StoreError, Submission};
 use mainspring_postgres::{Entry, Inbox};
 use mainspring_server::data_directory::DataDirectory;
+use mainspring_server::polling::wait_for;
 use mainspring_server::protocol::{Answers, ErrorKind, ErrorWire, IdentifiedRequest, Request, Response};
 use mainspring_server::server::program_calls::{CallRefusal, Caller, Promise};
 use mainspring_server::server::submission;
@@ -92,7 +93,7 @@ fn turn(
     }
     let mut is_left = false;
     for (id, promise) in promised {
-        let answered = promise.wait();
+        let answered = wait_for(promise);
         if matches!(answered, Err(CallRefusal::Stopping | CallRefusal::Lost(_))) {
             // The next owner does it, if it is there still.
             is_left = true;

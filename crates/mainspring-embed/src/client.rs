@@ -12,10 +12,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_job::{Command, JobName, OnceId, PauseTerms, Reply, RunKey, RunRequest, Scope};
+use mainspring_server::polling::wait_for;
 
 use crate::catalogue::Catalogue;
 use crate::error::Error;
-use crate::polling::poll_here;
 
 /// A reply that comes when what a command says is on disk.
 pub(crate) type PendingReply = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send>>;
@@ -153,11 +153,6 @@ impl Client {
     fn command(&self, command: Command) -> Result<Reply, Error> {
         wait_for(self.begin(command)?)
     }
-}
-
-/// Waits on this thread for what was begun.
-pub(crate) fn wait_for<T>(begun: impl Future<Output = T>) -> T {
-    poll_here(begun, |woken| woken.recv().expect("what is polled can wake this thread"))
 }
 
 pub(crate) fn name_of(text: &str) -> Result<JobName, Error> {

@@ -225,6 +225,7 @@ fn refuse(waiting: &mut Vec<Waiting>, which: impl Fn(&Waiting) -> bool, why: &st
 mod tests {
     use mainspring_job::{PauseTerms, Scope};
     use mainspring_postgres::Location;
+    use mainspring_server::polling::wait_for;
     use mainspring_server::server::program_calls::promise;
 
     use super::*;
@@ -240,7 +241,7 @@ mod tests {
             let command = Command::Pause(Scope::Job("tick".parse().unwrap()), PauseTerms::default());
             let late = Waiting { may_be_asked, since, ..Waiting::of(&command, answer).unwrap() };
             give_up(&mut inbox, &mut vec![late]);
-            let answered = promise.wait();
+            let answered = wait_for(promise);
             assert!(
                 matches!(&answered, Err(CallRefusal::Now(text)) if text.starts_with(expected)),
                 "{answered:?}"

@@ -95,7 +95,6 @@ mod outbox_signal;
 mod page;
 mod parts;
 mod payload;
-mod polling;
 mod pool;
 mod progress;
 mod registry;

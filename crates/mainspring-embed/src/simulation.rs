@@ -26,6 +26,7 @@ use mainspring_job::{
     AttemptEnd, Command, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner, Reader,
     Reply, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
 };
+use mainspring_server::polling::poll_here;
 use mainspring_server::server::program_calls::audit;
 
 use crate::client::{Client, CommandTarget, PendingReply};
@@ -33,7 +34,6 @@ use crate::error::Error;
 use crate::future::{BoxFuture, GuardedRun};
 use crate::handler_error::{HandlerEnd, HandlerError};
 use crate::parts::Parts;
-use crate::polling::poll_here;
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::Run;
 

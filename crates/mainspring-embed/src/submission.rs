@@ -14,10 +14,11 @@ use mainspring_job::{
     Command, Holder, JobName, MAX_BATCH_OPERATIONS, OnceId, Policies, Refusal, Reply, RunState, Submission,
     Work,
 };
+use mainspring_server::polling::wait_for;
 use mainspring_server::server::unawaited::is_again;
 use serde::Serialize;
 
-use crate::client::{Client, name_of, strange, wait_for};
+use crate::client::{Client, name_of, strange};
 use crate::error::Error;
 use crate::handler::{Accepts, AnyPayload, Handler, HandlerName};
 

@@ -35,6 +35,7 @@ pub mod log;
 mod machine_start;
 pub mod message;
 pub mod notified_channel;
+pub mod polling;
 pub mod protocol;
 pub mod relative;
 #[cfg(test)]

@@ -11,7 +11,7 @@
 use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -71,21 +71,16 @@ pub type Calls = NotifiedReceiver<Call>;
 /// Where the loop puts what becomes of a call.
 #[derive(Debug)]
 pub struct Answer {
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<State>>,
     /// The planner was told.
     is_told: bool,
 }
 
-/// What a caller waits for, as a thread or as a future.
+/// What a caller waits for: a future, for which a thread waits by [`wait_for`](crate::polling::wait_for). The
+/// loop must not wait for that thread.
 #[derive(Debug)]
 pub struct Promise {
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
+    shared: Arc<Mutex<State>>,
 }
 
 #[derive(Debug, Default)]
@@ -96,27 +91,12 @@ struct State {
 
 /// Makes both ends of an answer.
 pub fn promise() -> (Answer, Promise) {
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::default();
     (Answer { shared: Arc::clone(&shared), is_told: false }, Promise { shared })
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nothing panics while it holds this lock")
-    }
-
-    /// The first answer counts.
-    fn put(&self, answered: CallResult) {
-        let mut state = self.lock();
-        if state.answered.is_some() {
-            return;
-        }
-        state.answered = Some(answered);
-        let waker = state.waker.take();
-        drop(state);
-        self.changed.notify_all();
-        waker.iter().for_each(Waker::wake_by_ref);
-    }
+fn lock(shared: &Mutex<State>) -> MutexGuard<'_, State> {
+    shared.lock().expect("nothing panics while it holds this lock")
 }
 
 impl Answer {
@@ -127,25 +107,25 @@ impl Answer {
 
     /// Gives the answer.
     pub fn give(self, answered: CallResult) {
-        self.shared.put(answered);
+        self.put(answered);
+    }
+
+    /// The first answer counts.
+    fn put(&self, answered: CallResult) {
+        let mut state = lock(&self.shared);
+        if state.answered.is_none() {
+            state.answered = Some(answered);
+            let waker = state.waker.take();
+            drop(state);
+            waker.iter().for_each(Waker::wake_by_ref);
+        }
     }
 }
 
 impl Drop for Answer {
     /// A loop that has ended answers no call.
     fn drop(&mut self) {
-        self.shared.put(Err(if self.is_told { CallRefusal::Lost(None) } else { CallRefusal::Stopping }));
-    }
-}
-
-impl Promise {
-    /// Waits for the answer, as a thread that the loop does not wait for.
-    #[expect(clippy::missing_panics_doc, reason = "the state is never left in parts")]
-    pub fn wait(self) -> CallResult {
-        let state = self.shared.lock();
-        let wait = self.shared.changed.wait_while(state, |state| state.answered.is_none());
-        let mut state = wait.expect("nothing panics while it holds this lock");
-        state.answered.take().expect("it was waited for")
+        self.put(Err(if self.is_told { CallRefusal::Lost(None) } else { CallRefusal::Stopping }));
     }
 }
 
@@ -153,7 +133,7 @@ impl Future for Promise {
     type Output = CallResult;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<CallResult> {
-        let mut state = self.shared.lock();
+        let mut state = lock(&self.shared);
         match state.answered.take() {
             Some(answered) => Poll::Ready(answered),
             None => {

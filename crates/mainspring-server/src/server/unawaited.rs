@@ -5,6 +5,7 @@
 //! Does not know the table: that is the outbox of a program, or the inbox of a shared database.
 
 use super::program_calls::{CallRefusal, Caller, Promise};
+use crate::polling::wait_for;
 use mainspring_action::body::{Body, HandlerBody};
 use mainspring_job::{Command, Holder, Refusal, RefusalKind, Reply, Submission, Work};
 
@@ -38,7 +39,7 @@ impl UnawaitedSubmission {
 
     /// Waits for the disk.
     pub fn wait(self) -> SubmissionFate {
-        match self.promise.wait() {
+        match wait_for(self.promise) {
             Ok(Reply::Submitted { .. }) => SubmissionFate::Done,
             Ok(Reply::Duplicate(_)) => SubmissionFate::Known,
             Ok(Reply::Refused(Refusal::Taken(holder))) if is_again(&holder, &self.submission) => {

@@ -21,7 +21,7 @@ impl Wake for Wakeup {
 
 /// Polls a future on this thread until it is ready. In between `wait` waits for a message, with which it is
 /// woken.
-pub(crate) fn poll_here<T>(future: impl Future<Output = T>, wait: impl Fn(&Receiver<()>)) -> T {
+pub fn poll_here<T>(future: impl Future<Output = T>, wait: impl Fn(&Receiver<()>)) -> T {
     let mut future = pin!(future);
     let (sender, woken) = sync_channel(1);
     let waker = Waker::from(Arc::new(Wakeup(sender)));
@@ -31,4 +31,10 @@ pub(crate) fn poll_here<T>(future: impl Future<Output = T>, wait: impl Fn(&Recei
         }
         wait(&woken);
     }
+}
+
+/// Waits on this thread for what was begun, however long it takes.
+#[expect(clippy::missing_panics_doc, reason = "the channel lasts as long as the future is polled")]
+pub fn wait_for<T>(begun: impl Future<Output = T>) -> T {
+    poll_here(begun, |woken| woken.recv().expect("what is polled can wake this thread"))
 }
