@@ -28,7 +28,7 @@ use mainspring_exec::output::Stream;
 pub const PROGRAM: &str = "mainspring";
 
 /// What a line is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// An attempt started.
     Start,
@@ -41,6 +41,7 @@ pub enum Kind {
     /// An attempt was due and cannot be started.
     Refuse,
     /// Anything else that the scheduler has to say.
+    #[default]
     Note,
 }
 
@@ -133,9 +134,10 @@ impl Level {
 }
 
 /// Whom a line is about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub enum Subject<'l> {
     /// The server itself.
+    #[default]
     Server,
     /// A job.
     Job(&'l JobName),
@@ -205,7 +207,7 @@ impl Answer {
 }
 
 /// A line of the log. Each fact is there if it is known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Line<'l> {
     /// When it was logged.
     pub time: Timestamp,
@@ -240,22 +242,7 @@ pub struct Line<'l> {
 impl<'l> Line<'l> {
     /// A line without facts, at the level of its kind.
     pub fn new(time: Timestamp, subject: Subject<'l>, kind: Kind, text: impl Into<Cow<'l, str>>) -> Line<'l> {
-        Line {
-            time,
-            level: kind.level(),
-            kind,
-            subject,
-            text: text.into(),
-            cause: None,
-            due: None,
-            lateness: None,
-            outcome: None,
-            answer: None,
-            duration: None,
-            reason: None,
-            count: None,
-            worker: None,
-        }
+        Line { time, level: kind.level(), kind, subject, text: text.into(), ..Line::default() }
     }
 
     /// A note of the server itself.
