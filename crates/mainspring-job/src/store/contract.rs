@@ -10,7 +10,7 @@
 //!
 //! # Example
 //! A store that is a journal: it keeps all that it was told, and when it is opened reads it again from the
-//! start. The maps of [`MemoryStore`] answer its questions.
+//! start. The maps of [`MemoryStore`](super::MemoryStore) answer its questions.
 //!
 //! ```
 //! use mainspring_job::jiff::Timestamp;
@@ -135,13 +135,14 @@ mod rule;
 mod store_fixture;
 mod submitted_runs;
 
+use std::error::Error;
 use std::fmt;
 
-use super::{MemoryStore, Owner, Store};
 use crate::replay;
 use contents::same_contents;
 use generator::Generator;
-use store_fixture::{LawResult, acquired, committed, text};
+use laws::Law;
+use store_fixture::{LawResult, StorePair};
 
 pub use rule::exercise_rule;
 pub use store_fixture::StoreFixture;
@@ -183,7 +184,7 @@ impl fmt::Display for Violation {
     }
 }
 
-impl std::error::Error for Violation {}
+impl Error for Violation {}
 
 /// Runs all laws, and so many random scripts, or the one whose seed `SEED` in the environment names.
 ///
@@ -209,15 +210,22 @@ impl std::error::Error for Violation {}
 /// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
 /// ```
 pub fn exercise<G: StoreFixture>(fixture: &mut G, script_count: u64) -> Result<(), Violation> {
-    let others = [holders::law(), submitted_runs::law(), retention::law()];
+    let others: [Law<G>; 3] = [
+        ("what has a key or a name is told, how it stands, and whether it is the same", holders::held),
+        (
+            "a submission that fires in its batch is its run, among others that wait",
+            submitted_runs::fires_in_its_batch,
+        ),
+        ("the record of a removed job goes with the last of its runs", retention::forgotten),
+    ];
+    let violation = |law: String| |found: Box<dyn Error>| Violation { law, found: found.to_string() };
     for (law, check) in laws::all::<G>().into_iter().chain(owners::all()).chain(others) {
-        check(fixture).map_err(|found| Violation { law: law.to_owned(), found })?;
+        check(fixture).map_err(violation(law.to_owned()))?;
     }
     for seed in replay::seeds(0..script_count) {
         let law = |kind: &str| format!("{kind} of seed {seed}, again with {}", replay::command(seed));
-        script(fixture, seed).map_err(|found| Violation { law: law("script"), found })?;
-        one_shot_histories::script(fixture, seed)
-            .map_err(|found| Violation { law: law("one-shot histories"), found })?;
+        script(fixture, seed).map_err(violation(law("script")))?;
+        one_shot_histories::script(fixture, seed).map_err(violation(law("one-shot histories")))?;
     }
     Ok(())
 }
@@ -225,34 +233,18 @@ pub fn exercise<G: StoreFixture>(fixture: &mut G, script_count: u64) -> Result<(
 /// One random history of batches, on the store and on the oracle.
 fn script<G: StoreFixture>(fixture: &mut G, seed: u64) -> LawResult {
     let mut generator = Generator::new(seed);
-    let mut oracle = MemoryStore::new();
-    let mut store = fixture.fresh();
-    let mut lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    let mut oracle_lease = oracle.acquire(&Owner::new("suite")).map_err(text)?;
-    let mut number = 0;
+    let mut pair = StorePair::fresh(fixture)?;
     for _ in 0..generator.batch_count() {
-        number += 1;
         let operations = generator.batch();
-        let answers = committed(&mut store, lease, number, &operations)?;
-        let expected = committed(&mut oracle, oracle_lease, number, &operations)?;
-        for ((operation, answer), expected) in operations.iter().zip(&answers).zip(&expected) {
-            if answer != expected {
-                return Err(format!("{operation:?} was answered {answer:?} instead of {expected:?}"));
-            }
-        }
+        let answers = pair.owned.commit(&operations)?;
+        pair.judge(&operations, &answers)?;
         if generator.one_in(4) {
-            let again = committed(&mut store, lease, number, &operations)?;
-            if again != answers {
-                return Err(format!("batch {number} was answered differently the second time"));
-            }
+            pair.repeat(&operations, &answers)?;
         }
         if generator.one_in(6) {
-            store = fixture.reopened(store);
-            lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-            oracle_lease = oracle.acquire(&Owner::new("suite")).map_err(text)?;
-            number = 0;
+            pair = pair.reopened(fixture)?;
         }
-        same_contents(&mut store, &mut oracle, &mut generator)?;
+        same_contents(&mut pair, &mut generator)?;
     }
     Ok(())
 }

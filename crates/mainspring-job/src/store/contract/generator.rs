@@ -46,6 +46,11 @@ impl Generator {
         self.below(count) == 0
     }
 
+    /// One of several.
+    pub(super) fn one_of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
+        &all[usize::try_from(self.below(all.len() as u64)).expect("an index fits")]
+    }
+
     pub(super) fn batch_count(&mut self) -> u64 {
         3 + self.below(12)
     }
@@ -62,8 +67,7 @@ impl Generator {
     }
 
     pub(super) fn name(&mut self) -> JobName {
-        let name = ["a", "b", "c"][usize::try_from(self.below(3)).expect("two fits")];
-        JobName::new(name).expect("a letter is a name")
+        JobName::new(self.one_of::<&str>(&["a", "b", "c"])).expect("a letter is a name")
     }
 
     pub(super) fn key(&mut self) -> RunKey {
@@ -87,7 +91,7 @@ impl Generator {
         let id = OnceId { due: self.time_of(self.id_count), number: self.id_count };
         let name = if self.one_in(2) { self.name() } else { id.name() };
         self.names.push(name.clone());
-        let key = if self.one_in(2) { Some(format!("key-{}", self.below(3))) } else { None };
+        let key = self.one_in(2).then(|| format!("key-{}", self.below(3)));
         Once { id, name, key, submitted: self.time(), work: self.work() }
     }
 
@@ -95,8 +99,7 @@ impl Generator {
         let action = Action::new("process", format!("echo {} 'é\n'", self.below(9))).expect("it is short");
         let mut work = Work::new(action);
         if self.one_in(2) {
-            let batch = ["", " batch=a", " on=batch=c after-batch=b batch=c"]
-                [usize::try_from(self.below(3)).expect("two fits")];
+            let batch = self.one_of(&["", " batch=a", " on=batch=c after-batch=b batch=c"]);
             let policies = format!("retry=3,backoff=5s timeout=1m,signal=INT{batch}");
             work.policies = policies.parse().expect("these are policies");
             work.group = Some(self.name());
@@ -106,7 +109,7 @@ impl Generator {
     }
 
     fn state(&mut self) -> RunState {
-        RunState::ALL[usize::try_from(self.below(12)).expect("eleven fits")]
+        *self.one_of(&RunState::ALL)
     }
 
     pub(super) fn run(&mut self) -> Run {
@@ -117,8 +120,7 @@ impl Generator {
             RunState::Missed,
             RunState::SkippedOverlap,
         ];
-        let state = begun[usize::try_from(self.below(5)).expect("four fits")];
-        let cause = Cause::ALL[usize::try_from(self.below(7)).expect("six fits")];
+        let (state, cause) = (*self.one_of(&begun), *self.one_of(&Cause::ALL));
         let mut run = Run::new(self.key(), cause, state, self.time(), self.time());
         match state {
             RunState::Running => {
@@ -144,13 +146,13 @@ impl Generator {
     }
 
     fn terms(&mut self) -> PauseTerms {
-        let until = if self.one_in(2) { Some(self.time()) } else { None };
+        let until = self.one_in(2).then(|| self.time());
         PauseTerms { until, note: ["", "a 'note'\n"][usize::from(until.is_some())].to_owned() }
     }
 
     fn mark(&mut self) -> Mark {
-        let pause = [None, Some(Pause::Manual), Some(Pause::Failures), Some(Pause::Crashes)]
-            [usize::try_from(self.below(4)).expect("three fits")];
+        let pauses = [None, Some(Pause::Manual), Some(Pause::Failures), Some(Pause::Crashes)];
+        let pause = *self.one_of(&pauses);
         Mark {
             job: self.name(),
             watermark: self.time(),
@@ -166,12 +168,8 @@ impl Generator {
     }
 
     pub(super) fn outcome(&mut self) -> Option<Outcome> {
-        match self.below(4) {
-            0 => Some(Outcome::Succeeded),
-            1 => Some(Outcome::Failed(Failure::Exit(3))),
-            2 => Some(Outcome::TimedOut),
-            _ => None,
-        }
+        let failed = Outcome::Failed(Failure::Exit(3));
+        self.one_of(&[Some(Outcome::Succeeded), Some(failed), Some(Outcome::TimedOut), None]).clone()
     }
 
     fn operation(&mut self) -> Operation {
@@ -219,7 +217,7 @@ impl Generator {
                 let actor = ["ada", "bob"][usize::from(self.one_in(2))];
                 Operation::Audit(Audit::new(self.time(), actor, "pause", self.name().as_str()).with_note("é"))
             }
-            18 => Operation::PauseAll(if self.one_in(2) { Some(self.terms()) } else { None }),
+            18 => Operation::PauseAll(self.one_in(2).then(|| self.terms())),
             _ => {
                 let job = if self.one_in(3) { None } else { Some(self.name()) };
                 let keep = u32::try_from(1 + self.below(3)).expect("three fits");
@@ -237,17 +235,13 @@ impl Generator {
         if self.one_in(2) {
             query.states = vec![self.state(), self.state()];
         }
-        query.job = if self.one_in(2) { Some(self.name()) } else { None };
-        query.group = if self.one_in(4) { Some(self.name()) } else { None };
-        query.without_group = if self.one_in(4) { Some(self.name()) } else { None };
+        query.job = self.one_in(2).then(|| self.name());
+        query.group = self.one_in(4).then(|| self.name());
+        query.without_group = self.one_in(4).then(|| self.name());
         query.members = if self.one_in(2) { vec![self.name()] } else { Vec::new() };
-        query.cause = if self.one_in(4) {
-            Some(Cause::ALL[usize::try_from(self.below(6)).expect("five fits")])
-        } else {
-            None
-        };
-        query.since = if self.one_in(4) { Some(self.time()) } else { None };
-        query.until = if self.one_in(4) { Some(self.time()) } else { None };
+        query.cause = self.one_in(4).then(|| *self.one_of(&Cause::ALL[..6]));
+        query.since = self.one_in(4).then(|| self.time());
+        query.until = self.one_in(4).then(|| self.time());
         query.order = [Order::Nominal, Order::Ended][usize::from(self.one_in(2))];
         if self.one_in(2) {
             query.cursor = Some(Cursor { key: self.key(), ended: Some(self.time()) });
@@ -257,10 +251,10 @@ impl Generator {
 
     pub(super) fn audit_query(&mut self) -> AuditQuery {
         let mut query = AuditQuery::new(usize::try_from(1 + self.below(5)).expect("five fits"));
-        query.actor = if self.one_in(2) { Some("ada".to_owned()) } else { None };
-        query.target = if self.one_in(2) { Some(self.name().to_string()) } else { None };
-        query.since = if self.one_in(3) { Some(self.time()) } else { None };
-        query.before = if self.one_in(3) { Some(self.below(9)) } else { None };
+        query.actor = self.one_in(2).then(|| "ada".to_owned());
+        query.target = self.one_in(2).then(|| self.name().to_string());
+        query.since = self.one_in(3).then(|| self.time());
+        query.before = self.one_in(3).then(|| self.below(9));
         query
     }
 }

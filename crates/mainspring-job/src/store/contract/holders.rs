@@ -18,15 +18,15 @@
 
 use std::sync::Arc;
 
-use super::laws::{Law, at, name, once};
-use super::store_fixture::{LawResult, StoreFixture, acquired, committed, same, text};
+use super::laws::{at, name, once};
+use super::store_fixture::{LawResult, OwnedStore, StoreFixture, same};
 use crate::holder::Holder;
 use crate::once::{Once, OnceId, Submission};
 use crate::operation::{Answer, Batch, Operation};
 use crate::outcome::{Failure, Outcome};
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
-use crate::store::{Lease, Owner};
+use crate::store::Store;
 use crate::work::{Action, Work};
 
 /// How the holder stands: it waits, or its run is in a state.
@@ -117,15 +117,17 @@ fn cases(number: u64, keyed: &Once, plain: &Once, standing: Option<RunState>) ->
     ]
 }
 
-fn check<S: crate::store::Store>(store: &mut S, lease: Lease, number: u64, case: Case) -> LawResult {
+fn check<S: Store>(owned: &mut OwnedStore<S>, case: Case) -> LawResult {
     let Case { once, answer, is_same } = case;
     let operations = [Operation::Submit(once.clone())];
-    let answers = committed(store, lease, number, &operations)?;
+    let answers = owned.commit(&operations)?;
     same("the answer", &answers, &vec![answer])?;
-    let batch = Batch::new(number, operations.to_vec());
-    let holders = Holder::of_batch(store, &batch, &answers).map_err(text)?;
+    let batch = Batch::new(owned.number, operations.to_vec());
+    let holders = Holder::of_batch(&mut owned.store, &batch, &answers)?;
     let Answer::Duplicate(id) = answer else { return same("holders of a new one", &holders, &vec![]) };
-    let [(0, holder)] = holders.as_slice() else { return Err(format!("the holder is {holders:?}")) };
+    let [(0, holder)] = holders.as_slice() else {
+        return Err(format!("the holder is {holders:?}").into());
+    };
     if let Some(id) = id {
         same("the id of the holder", &holder.id, &Some(id))?;
     }
@@ -139,14 +141,8 @@ fn check<S: crate::store::Store>(store: &mut S, lease: Lease, number: u64, case:
     same("whether the holder is the same", &holder.is_same(&submission), &is_same)
 }
 
-pub(super) fn law<G: StoreFixture>() -> Law<G> {
-    ("what has a key or a name is told, how it stands, and whether it is the same", held)
-}
-
-fn held<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let mut store = fixture.fresh();
-    let lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    let mut batch_count = 0;
+pub(super) fn held<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut owned = OwnedStore::fresh(fixture)?;
     for (number, standing) in (1_u64..).zip(STANDINGS) {
         let number = number * 100;
         let keyed = Once {
@@ -157,18 +153,15 @@ fn held<G: StoreFixture>(fixture: &mut G) -> LawResult {
         let plain = Once { name: name(&format!("plain-{number}")), ..once(number + 1, DUE) };
         for holder in [&keyed, &plain] {
             let operations = steps(holder, standing);
-            batch_count += 1;
-            let answers = committed(&mut store, lease, batch_count, &operations)?;
-            same("answers", &answers, &vec![Answer::New; operations.len()])?;
+            owned.answered(&operations, &vec![Answer::New; operations.len()])?;
             let batch = Batch::new(0, vec![Operation::Submit(holder.clone())]);
-            let holders = Holder::of_batch(&mut store, &batch, &[Answer::Duplicate(None)]);
-            let states: Vec<_> = holders.map_err(text)?.into_iter().map(|(_, holder)| holder.state).collect();
+            let holders = Holder::of_batch(&mut owned.store, &batch, &[Answer::Duplicate(None)])?;
+            let states: Vec<_> = holders.into_iter().map(|(_, holder)| holder.state).collect();
             same("the state of the holder", &states, &vec![standing])?;
         }
         for case in cases(number, &keyed, &plain, standing) {
-            batch_count += 1;
             let about = format!("{:?} {:?} where the holder is {standing:?}", case.once.name, case.once.key);
-            check(&mut store, lease, batch_count, case).map_err(|fault| format!("{about}: {fault}"))?;
+            check(&mut owned, case).map_err(|fault| format!("{about}: {fault}"))?;
         }
     }
     Ok(())

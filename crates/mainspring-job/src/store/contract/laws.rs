@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::store_fixture::{LawResult, StoreFixture, acquired, answered, committed, is_fenced, same, text};
+use super::store_fixture::{LawResult, OwnedStore, StoreFixture, acquired, is_fenced, same};
 use crate::audit::{Audit, AuditQuery, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
@@ -14,7 +14,7 @@ use crate::reason::Reason;
 use crate::record::{JobRecord, LastRun, Mark, PauseTerms};
 use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::store::{Lease, Owner, Reader, Store, StoreError};
+use crate::store::{Owner, Reader, Store, StoreError};
 use crate::work::{Action, Work};
 use crate::worker::WorkerId;
 
@@ -74,117 +74,111 @@ pub(super) fn key() -> RunKey {
     RunKey::new(name("job"), at(60))
 }
 
-pub(super) fn opened<G: StoreFixture>(fixture: &mut G) -> Result<(G::Store, Lease), String> {
-    let mut store = fixture.fresh();
-    let lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    Ok((store, lease))
+/// Defines a job.
+pub(super) fn define(mark: &Mark) -> Operation {
+    Operation::Define { mark: mark.clone(), source: "f".to_owned(), text: "t".to_owned() }
 }
 
 fn kept_after_reopening<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let operations = [
         Operation::Plan(running(&key())),
         Operation::Submit(once(1, 99)),
         Operation::PauseAll(Some(PauseTerms::new("a note").until(at(100)))),
     ];
-    answered(&mut store, lease, 1, &operations, &[Answer::New; 3])?;
-    let mut store = fixture.reopened(store);
-    same("run", &store.run(&key()).map_err(text)?, &Some(running(&key())))?;
-    let pending = store.load(OnceId::first_at(at(0)), at(99), 9).map_err(text)?;
+    owned.answered(&operations, &[Answer::New; 3])?;
+    let mut store = fixture.reopened(owned.store);
+    same("run", &store.run(&key())?, &Some(running(&key())))?;
+    let pending = store.load(OnceId::first_at(at(0)), at(99), 9)?;
     same("pending", &pending, &vec![once(1, 99)])?;
     let rest = PauseTerms::new("a note").until(at(100));
-    same("pause", &store.jobs().map_err(text)?.1, &Some(rest))
+    same("pause", &store.jobs()?.1, &Some(rest))
 }
 
 fn applied_once<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let operations = [Operation::Submit(once(1, 99)), Operation::Plan(running(&key()))];
-    for _ in 0..3 {
-        answered(&mut store, lease, 1, &operations, &[Answer::New; 2])?;
+    owned.answered(&operations, &[Answer::New; 2])?;
+    for _ in 0..2 {
+        same("answers", &owned.commit_again(&operations)?, &vec![Answer::New; 2])?;
     }
-    answered(
-        &mut store,
-        lease,
-        2,
-        &operations,
-        &[Answer::Duplicate(Some(once(1, 99).id)), Answer::Duplicate(None)],
-    )
+    owned.answered(&operations, &[Answer::Duplicate(Some(once(1, 99).id)), Answer::Duplicate(None)])
 }
 
 fn applied_once_after_reopening<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let operations = [Operation::Plan(running(&key()))];
-    committed(&mut store, lease, 1, &operations)?;
-    let mut store = fixture.reopened(store);
+    owned.commit(&operations)?;
+    let mut store = fixture.reopened(owned.store);
     // An embedded store may fence its owner out when it is closed; then nothing of it is written either.
-    match store.commit(lease, &Batch::new(1, operations.to_vec())) {
-        Ok(committed) => same("answers", &committed.answers, &vec![Answer::New]),
+    match store.commit(owned.lease, &Batch::new(1, operations.to_vec())) {
         Err(StoreError::Fenced) => Ok(()),
-        Err(error) => Err(text(error)),
+        committed => same("answers", &committed?.answers, &vec![Answer::New]),
     }
 }
 
 /// A request that its owner has given up may still arrive, when the batch was sent again and others after it.
 fn late_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let first = [Operation::PauseAll(Some(PauseTerms::new("late")))];
-    committed(&mut store, lease, 1, &first)?;
+    owned.commit(&first)?;
     let second = [Operation::PauseAll(None), Operation::Plan(running(&key()))];
-    let answers = committed(&mut store, lease, 2, &second)?;
-    is_fenced("an earlier batch", store.commit(lease, &Batch::new(1, first.to_vec())))?;
-    same("pause", &store.jobs().map_err(text)?.1, &None)?;
+    let answers = owned.commit(&second)?;
+    is_fenced("an earlier batch", owned.store.commit(owned.lease, &Batch::new(1, first.to_vec())))?;
+    same("pause", &owned.store.jobs()?.1, &None)?;
     // The answer of the second was lost: it is still the last.
-    same("its answers", &committed(&mut store, lease, 2, &second)?, &answers)
+    same("its answers", &owned.commit_again(&second)?, &answers)
 }
 
 /// The store may have lost what it had acknowledged. Its owner remembers it, and must not go on from there.
 fn batch_after_a_gap<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let pause = [Operation::PauseAll(Some(PauseTerms::new("after a gap")))];
     for number in [2, u64::from(u32::MAX)] {
-        is_fenced("a batch after a gap", store.commit(lease, &Batch::new(number, pause.to_vec())))?;
+        let batch = Batch::new(number, pause.to_vec());
+        is_fenced("a batch after a gap", owned.store.commit(owned.lease, &batch))?;
     }
-    same("pause", &store.jobs().map_err(text)?.1, &None)?;
+    same("pause", &owned.store.jobs()?.1, &None)?;
     // The owner takes the lease again, and counts from one.
-    let lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    let run = [Operation::Plan(running(&key()))];
-    answered(&mut store, lease, 1, &run, &[Answer::New])?;
-    is_fenced("batch 3 after batch 1", store.commit(lease, &Batch::new(3, pause.to_vec())))?;
-    same("pause after the second gap", &store.jobs().map_err(text)?.1, &None)
+    let mut owned = OwnedStore::of(fixture, owned.store)?;
+    owned.answered(&[Operation::Plan(running(&key()))], &[Answer::New])?;
+    let batch = Batch::new(3, pause.to_vec());
+    is_fenced("batch 3 after batch 1", owned.store.commit(owned.lease, &batch))?;
+    same("pause after the second gap", &owned.store.jobs()?.1, &None)
 }
 
 fn fenced<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, old) = opened(fixture)?;
+    let OwnedStore { mut store, lease: old, .. } = OwnedStore::fresh(fixture)?;
     let new = acquired(fixture, &mut store, &Owner::new("another"))?;
     let batch = Batch::new(1, vec![Operation::Plan(running(&key()))]);
     is_fenced("a commit", store.commit(old, &batch))?;
     is_fenced("a renewal", store.renew(old))?;
     is_fenced("a release", store.release(old))?;
-    same("run", &store.run(&key()).map_err(text)?, &None)?;
-    store.renew(new).map_err(text)?;
-    store.release(new).map_err(text)?;
+    same("run", &store.run(&key())?, &None)?;
+    store.renew(new)?;
+    store.release(new)?;
     is_fenced("a commit of an owner that had left", store.commit(new, &batch))
 }
 
 fn epochs_grow<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, first) = opened(fixture)?;
-    let second = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    store.release(second).map_err(text)?;
-    let mut store = fixture.reopened(store);
-    let third = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    let epochs = [first.epoch, second.epoch, third.epoch];
-    if epochs[0] < epochs[1] && epochs[1] < epochs[2] { Ok(()) } else { Err(format!("{epochs:?}")) }
+    let mut owned = OwnedStore::fresh(fixture)?;
+    let mut epochs = vec![owned.lease.epoch];
+    owned = OwnedStore::of(fixture, owned.store)?;
+    epochs.push(owned.lease.epoch);
+    owned.store.release(owned.lease)?;
+    epochs.push(owned.reopened(fixture)?.lease.epoch);
+    if epochs.is_sorted_by(|one, next| one < next) { Ok(()) } else { Err(format!("{epochs:?}").into()) }
 }
 
 fn takeover_told<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, first) = opened(fixture)?;
-    store.release(first).map_err(text)?;
-    let mut store = fixture.reopened(store);
-    let second = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    let mut store = fixture.reopened(store);
-    let third = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    let found = [first, second, third].map(|lease| lease.takeover);
-    same("takeovers", &found, &[Takeover::Clean, Takeover::Clean, Takeover::Unclean])
+    let mut owned = OwnedStore::fresh(fixture)?;
+    let mut found = vec![owned.lease.takeover];
+    owned.store.release(owned.lease)?;
+    for _ in 0..2 {
+        owned = owned.reopened(fixture)?;
+        found.push(owned.lease.takeover);
+    }
+    same("takeovers", &found, &vec![Takeover::Clean, Takeover::Clean, Takeover::Unclean])
 }
 
 fn reboot_told<G: StoreFixture>(fixture: &mut G) -> LawResult {
@@ -201,40 +195,29 @@ fn reboot_told<G: StoreFixture>(fixture: &mut G) -> LawResult {
 }
 
 fn one_start<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let queued = Run::new(key(), Cause::Trigger, RunState::Queued, at(60), at(60));
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(61), worker: None };
     let operations = [begin(1), Operation::Plan(queued), begin(2), begin(1), begin(1)];
-    answered(
-        &mut store,
-        lease,
-        1,
-        &operations,
-        &[Answer::Missing, Answer::New, Answer::Gone, Answer::New, Answer::Duplicate(None)],
-    )?;
-    answered(&mut store, lease, 2, &[begin(1)], &[Answer::Duplicate(None)])?;
-    same("attempts", &store.attempts(&key()).map_err(text)?.len(), &1)
+    let expected = [Answer::Missing, Answer::New, Answer::Gone, Answer::New, Answer::Duplicate(None)];
+    owned.answered(&operations, &expected)?;
+    owned.answered(&[begin(1)], &[Answer::Duplicate(None)])?;
+    same("attempts", &owned.store.attempts(&key())?.len(), &1)
 }
 
 fn fires_once<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let job = once(1, 50);
     let run = Run { attempt: 1, started: Some(at(51)), ..job.run(RunState::Running, at(50), at(51)) };
     let fire = Operation::Fire { id: job.id, run };
     let withdraw = Operation::Withdraw { id: job.id, at: at(52) };
     let operations = [fire.clone(), Operation::Submit(job), fire.clone(), fire, withdraw];
-    answered(
-        &mut store,
-        lease,
-        1,
-        &operations,
-        &[Answer::Gone, Answer::New, Answer::New, Answer::Gone, Answer::Gone],
-    )?;
-    same("pending", &store.counts().map_err(text)?.pending, &0)
+    owned.answered(&operations, &[Answer::Gone, Answer::New, Answer::New, Answer::Gone, Answer::Gone])?;
+    same("pending", &owned.store.counts()?.pending, &0)
 }
 
 fn taken<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let first = Once { name: name("asked"), key: Some("k".to_owned()), ..once(1, 50) };
     let same_key = Once { key: Some("k".to_owned()), ..once(2, 60) };
     let same_name = Once { name: name("asked"), ..once(3, 70) };
@@ -249,28 +232,22 @@ fn taken<G: StoreFixture>(fixture: &mut G) -> LawResult {
         Operation::Submit(same_name),
     ];
     let holder = Answer::Duplicate(Some(first.id));
-    answered(
-        &mut store,
-        lease,
-        1,
-        &operations,
-        &[Answer::New, holder, holder, Answer::New, holder, Answer::New],
-    )
+    owned.answered(&operations, &[Answer::New, holder, holder, Answer::New, holder, Answer::New])
 }
 
 fn pages<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     // Submitted out of order, several at one time.
     let jobs: Vec<Once> =
         (1..=20).map(|number| once(number, i64::try_from(number * 7 % 5).unwrap_or(0))).collect();
     let operations: Vec<Operation> = jobs.iter().cloned().map(Operation::Submit).collect();
-    committed(&mut store, lease, 1, &operations)?;
+    owned.commit(&operations)?;
     let mut expected: Vec<OnceId> = jobs.iter().map(|job| job.id).filter(|id| id.due <= at(3)).collect();
     expected.sort_unstable();
     let mut found: Vec<OnceId> = Vec::new();
     loop {
         let after = found.last().copied().unwrap_or(OnceId::first_at(Timestamp::MIN));
-        let page = store.load(after, at(3), 3).map_err(text)?;
+        let page = owned.store.load(after, at(3), 3)?;
         if page.is_empty() {
             break;
         }
@@ -280,70 +257,51 @@ fn pages<G: StoreFixture>(fixture: &mut G) -> LawResult {
 }
 
 fn pruned<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let key = |second| RunKey::new(name("job"), at(second));
     let ended = |due, second| {
         let run = Run::new(key(due), Cause::Trigger, RunState::Missed, at(due), at(second));
         Operation::Plan(Run { ended: Some(at(second)), ..run })
     };
-    committed(&mut store, lease, 1, &(1..=9).map(|second| ended(second, second)).collect::<Vec<_>>())?;
-    let mut store = fixture.reopened(store);
-    let lease = acquired(fixture, &mut store, &Owner::new("next"))?;
+    owned.commit(&(1..=9).map(|second| ended(second, second)).collect::<Vec<_>>())?;
+    let mut owned = owned.reopened(fixture)?;
     let prune = |keep, before| Operation::Prune { job: Some(name("job")), keep, before: at(before) };
-    for (number, keep, before, left) in [(1, 5, 0, 5), (2, 5, 8, 2), (3, 1, 0, 1)] {
-        committed(&mut store, lease, number, &[prune(keep, before)])?;
-        same("runs", &store.counts().map_err(text)?.runs, &left)?;
+    for (keep, before, left) in [(5, 0, 5), (5, 8, 2), (1, 0, 1)] {
+        owned.commit(&[prune(keep, before)])?;
+        same("runs", &owned.store.counts()?.runs, &left)?;
     }
-    committed(&mut store, lease, 4, &[ended(0, 10), prune(1, 0)])?;
-    same("what was due first and ended last", &store.run(&key(0)).map_err(text)?.is_some(), &true)
+    owned.commit(&[ended(0, 10), prune(1, 0)])?;
+    same("what was due first and ended last", &owned.store.run(&key(0))?.is_some(), &true)
 }
 
 fn watermark<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let mark = Mark::new(name("job"), at(100), "@daily".to_owned());
     let earlier = Mark { watermark: at(50), runs: 7, ..mark.clone() };
-    let define =
-        |mark: &Mark| Operation::Define { mark: mark.clone(), source: String::new(), text: String::new() };
     let unknown = Operation::Mark(Mark { job: name("unknown"), ..mark.clone() });
     let operations = [unknown, define(&mark), Operation::Mark(earlier.clone()), define(&earlier)];
-    answered(&mut store, lease, 1, &operations, &[Answer::Missing, Answer::New, Answer::New, Answer::New])?;
-    let (jobs, _) = store.jobs().map_err(text)?;
+    owned.answered(&operations, &[Answer::Missing, Answer::New, Answer::New, Answer::New])?;
+    let (jobs, _) = owned.store.jobs()?;
     let marks: Vec<Mark> = jobs.into_iter().map(|record| record.mark).collect();
     same("marks", &marks, &vec![Mark { watermark: at(100), ..earlier.clone() }])?;
     let other = Mark { timetable: "@weekly".to_owned(), ..earlier };
-    committed(&mut store, lease, 2, &[Operation::Mark(other.clone())])?;
-    let (jobs, _) = store.jobs().map_err(text)?;
+    owned.commit(&[Operation::Mark(other.clone())])?;
+    let (jobs, _) = owned.store.jobs()?;
     same("marks of another timetable", &jobs[0].mark, &other)
 }
 
 fn last_kept<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
-    let define = Operation::Define {
-        mark: Mark::new(name("job"), at(0), String::new()),
-        source: String::new(),
-        text: String::new(),
-    };
+    let mut owned = OwnedStore::fresh(fixture)?;
+    let define = define(&Mark::new(name("job"), at(0), String::new()));
     let keyed = |nominal| RunKey { nominal: at(nominal), ..key() };
     let end = |nominal, state| {
-        let (attempt, outcome, reason) = (1, Some(Outcome::Succeeded), None);
-        Operation::End {
-            key: keyed(nominal),
-            attempt,
-            state,
-            at: at(nominal + 5),
-            outcome,
-            crashes: 0,
-            reason,
-        }
+        let (key, at, outcome) = (keyed(nominal), at(nominal + 5), Some(Outcome::Succeeded));
+        Operation::End { key, attempt: 1, state, at, outcome, crashes: 0, reason: None }
     };
     let (failed, scheduled) = (RunState::Failed, RunState::Scheduled);
-    let again = Operation::Move {
-        key: keyed(120),
-        from: failed,
-        to: scheduled,
-        due: at(130),
-        at: at(126),
-        reason: None,
+    let again = {
+        let (key, due, at) = (keyed(120), at(130), at(126));
+        Operation::Move { key, from: failed, to: scheduled, due, at, reason: None }
     };
     let runs = [60, 120, 180].map(|nominal| Operation::Plan(running(&keyed(nominal))));
     let prune = Operation::Prune { job: Some(name("job")), keep: 0, before: at(0) };
@@ -357,18 +315,16 @@ fn last_kept<G: StoreFixture>(fixture: &mut G) -> LawResult {
         (vec![end(180, failed)], Some((180, failed))),
         (vec![prune], None),
     ];
-    let mut lease = lease;
     for (number, (operations, expected)) in (1..).zip(rounds) {
-        committed(&mut store, lease, 1, &operations)?;
-        store = fixture.reopened(store);
-        lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-        let (jobs, _) = store.jobs().map_err(text)?;
+        owned.commit(&operations)?;
+        owned = owned.reopened(fixture)?;
+        let (jobs, _) = owned.store.jobs()?;
         let last = |record: &JobRecord| (record.last, record.last_success);
         let expected_last =
             expected.map(|(nominal, state)| LastRun::new(at(nominal), 0, state, at(nominal + 5)));
         let success = (1 < number).then(|| at(65));
         same("last", &jobs.iter().map(last).collect(), &vec![(expected_last, success)])?;
-        let ended = store.last_ended(&[name("job")]).map_err(text)?;
+        let ended = owned.store.last_ended(&[name("job")])?;
         let found: Vec<RunKey> = ended.into_iter().map(|run| run.key).collect();
         let key = expected.map(|(nominal, _)| keyed(nominal));
         same("the last run", &found, &key.into_iter().collect())?;
@@ -377,7 +333,7 @@ fn last_kept<G: StoreFixture>(fixture: &mut G) -> LawResult {
 }
 
 fn audited<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let row = |number: u64| {
         let seconds = i64::try_from(number).unwrap_or(0);
         Audit::new(at(seconds), "ada", "pause", format!("job-{}", number % 3)).with_note("because")
@@ -388,14 +344,14 @@ fn audited<G: StoreFixture>(fixture: &mut G) -> LawResult {
         let first = (number - 1) * batch_size + 1;
         let operations: Vec<Operation> =
             (first..first + batch_size).map(|number| Operation::Audit(row(number))).collect();
-        committed(&mut store, lease, number, &operations)?;
+        owned.commit(&operations)?;
     }
-    let mut store = fixture.reopened(store);
+    let mut store = fixture.reopened(owned.store);
     let latest = batch_count * batch_size;
     let mut query = AuditQuery::new(2);
     query.target = Some("job-1".to_owned());
     query.before = Some(latest);
-    let found = store.audit(&query).map_err(text)?;
+    let found = store.audit(&query)?;
     let expected: Vec<u64> = (1..latest).rev().filter(|number| number % 3 == 1).take(2).collect();
     same("numbers", &found.iter().map(|row| row.number).collect(), &expected)?;
     same(
@@ -405,12 +361,12 @@ fn audited<G: StoreFixture>(fixture: &mut G) -> LawResult {
     )?;
     let oldest = latest - MAX_AUDIT_ROWS;
     let beyond = AuditQuery { before: Some(oldest + 2), ..AuditQuery::new(9) };
-    let found = store.audit(&beyond).map_err(text)?;
+    let found = store.audit(&beyond)?;
     same("the oldest rows", &found.iter().map(|row| row.number).collect(), &vec![oldest + 1])
 }
 
 fn moves<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let mut number = 0;
     for from in RunState::ALL.into_iter().filter(|state| state.may_begin()) {
         for to in RunState::ALL.into_iter().filter(|to| *to != RunState::Running) {
@@ -422,7 +378,7 @@ fn moves<G: StoreFixture>(fixture: &mut G) -> LawResult {
             }
             let (due, at, reason) = (at(70), at(71), None);
             let operations = [Operation::Plan(run), Operation::Move { key, from, to, due, at, reason }];
-            let answers = committed(&mut store, lease, u64::from(number), &operations)?;
+            let answers = owned.commit(&operations)?;
             let expected = if from.may_become(to) { Answer::New } else { Answer::Gone };
             same(&format!("{from} to {to}"), &answers[1], &expected)?;
         }
@@ -431,7 +387,7 @@ fn moves<G: StoreFixture>(fixture: &mut G) -> LawResult {
 }
 
 fn given_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let back = |to| {
         let (due, at, reason) = (at(60), at(71), Some(Reason::GivenBack));
         Operation::Move { key: key(), from: RunState::Running, to, due, at, reason }
@@ -439,18 +395,18 @@ fn given_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72), worker: Some(WorkerId(7)) };
     let (queued, put_off) = (RunState::Queued, RunState::Scheduled);
     let first = [Operation::Plan(running(&key())), back(queued)];
-    answered(&mut store, lease, 1, &first, &[Answer::New; 2])?;
-    let run = store.run(&key()).map_err(text)?.ok_or("it is gone")?;
+    owned.answered(&first, &[Answer::New; 2])?;
+    let run = owned.store.run(&key())?.ok_or("it is gone")?;
     same("its state", &(run.state, run.attempt, run.forgiven), &(queued, 1, 1))?;
     same("why", &run.reason, &Some(Reason::GivenBack))?;
     // Again under the number that has a record, and where nothing runs.
     let expected = [Answer::Duplicate(None), Answer::Gone, Answer::New, Answer::New];
-    answered(&mut store, lease, 2, &[begin(1), back(queued), begin(2), back(put_off)], &expected)?;
-    answered(&mut store, lease, 3, &[begin(3)], &[Answer::New])?;
-    let run = store.run(&key()).map_err(text)?.ok_or("it is gone")?;
+    owned.answered(&[begin(1), back(queued), begin(2), back(put_off)], &expected)?;
+    owned.answered(&[begin(3)], &[Answer::New])?;
+    let run = owned.store.run(&key())?.ok_or("it is gone")?;
     same("its state", &(run.state, run.attempt, run.forgiven), &(RunState::Running, 3, 2))?;
     same("its worker", &run.worker, &Some(WorkerId(7)))?;
-    let attempts = store.attempts(&key()).map_err(text)?;
+    let attempts = owned.store.attempts(&key())?;
     let part = |it: Attempt| (it.number, it.ended, it.state, it.outcome, it.worker);
     let ends: Vec<_> = attempts.into_iter().map(part).collect();
     let returned = |number, to, worker| (number, Some(at(71)), Some(to), Some(Outcome::Returned), worker);
@@ -459,7 +415,7 @@ fn given_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
 }
 
 fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+    let mut owned = OwnedStore::fresh(fixture)?;
     let moved = |from, to| {
         let reason = (to == RunState::Scheduled).then_some(Reason::RetryRequested);
         Operation::Move { key: key(), from, to, due: at(70), at: at(71), reason }
@@ -476,12 +432,12 @@ fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {
         (&[begin(3), end(3), moved(failed, scheduled)], 2),
         (&[begin(4)], 2),
     ];
-    for (number, (operations, expected)) in (1..).zip(rounds) {
-        answered(&mut store, lease, number, operations, &vec![Answer::New; operations.len()])?;
-        let run = store.run(&key()).map_err(text)?;
+    for (operations, expected) in rounds {
+        owned.answered(operations, &vec![Answer::New; operations.len()])?;
+        let run = owned.store.run(&key())?;
         same("forgiven attempts", &run.map(|run| run.forgiven), &Some(expected))?;
     }
     // Why it is tried again stays with it while it runs.
-    let run = store.run(&key()).map_err(text)?;
+    let run = owned.store.run(&key())?;
     same("why it runs", &run.and_then(|run| run.reason), &Some(Reason::RetryRequested))
 }

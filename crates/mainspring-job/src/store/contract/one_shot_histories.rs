@@ -15,13 +15,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::contents::{same_contents, same_page, same_run};
 use super::generator::Generator;
-use super::store_fixture::{LawResult, StoreFixture, Then, acquired, committed, same, text, unanswered};
+use super::store_fixture::{LawResult, StoreFixture, StorePair, Then, same};
 use crate::once::{NUMBER_BITS, Once, OnceId};
 use crate::operation::Operation;
 use crate::outcome::Outcome;
 use crate::run::{Cause, RunKey};
 use crate::state::RunState;
-use crate::store::{Lease, MemoryStore, Owner, Reader, Store};
+use crate::store::{Reader, Store};
 use crate::worker::WorkerId;
 
 /// From among how many of the last jobs the next operation takes one.
@@ -50,19 +50,15 @@ struct OneShotHistories {
 
 /// One random history, on the store and on the oracle.
 pub(super) fn script<G: StoreFixture>(fixture: &mut G, seed: u64) -> LawResult {
-    let (mut oracle, mut store) = (MemoryStore::new(), fixture.fresh());
-    let mut lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    let mut oracle_lease = oracle.acquire(&Owner::new("suite")).map_err(text)?;
+    let mut pair = StorePair::fresh(fixture)?;
     let mut generator = Generator::new(seed);
     // Long ones are looked at when they are over.
     let is_long = generator.one_in(3);
     let odds = if is_long && !generator.one_in(3) { CALM } else { USUAL };
-    let mut histories =
-        OneShotHistories { generator, odds, epoch: lease.epoch, count: 0, histories: Vec::new() };
-    let mut number = 0;
+    let epoch = pair.owned.lease.epoch;
+    let mut histories = OneShotHistories { generator, odds, epoch, count: 0, histories: Vec::new() };
     let batches = if is_long { 60 } else { 8 + histories.generator.below(24) };
     for _ in 0..batches {
-        number += 1;
         let mut operations = histories.batch();
         // What it leaves is seen before more ends: a store may put it off until then.
         let is_pruned = !is_long && histories.generator.one_in(8);
@@ -70,77 +66,61 @@ pub(super) fn script<G: StoreFixture>(fixture: &mut G, seed: u64) -> LawResult {
             let keep = u32::try_from(histories.generator.below(6)).expect("five fits");
             operations.push(Operation::Prune { job: None, keep, before: Timestamp::MIN });
         }
-        let answers = if histories.generator.one_in(8) && fixture.lose_answer(&store) {
+        let answers = if histories.generator.one_in(8) && fixture.lose_answer(&pair.owned.store) {
             let then = if histories.generator.one_in(2) { Then::Renew } else { Then::Nothing };
-            unanswered(&mut store, lease, number, &operations, then)?
+            pair.owned.commit_unanswered(&operations, then)?
         } else {
-            committed(&mut store, lease, number, &operations)?
+            pair.owned.commit(&operations)?
         };
-        let expected = committed(&mut oracle, oracle_lease, number, &operations)?;
-        for ((operation, answer), expected) in operations.iter().zip(&answers).zip(&expected) {
-            if answer != expected {
-                return Err(format!("{operation:?} was answered {answer:?} instead of {expected:?}"));
-            }
-        }
-        if histories.generator.one_in(6) && committed(&mut store, lease, number, &operations)? != answers {
-            return Err(format!("batch {number} was answered differently the second time"));
+        pair.judge(&operations, &answers)?;
+        if histories.generator.one_in(6) {
+            pair.repeat(&operations, &answers)?;
         }
         if is_long {
-            histories.seldom(&mut number, &mut store, lease, &mut oracle, oracle_lease)?;
+            histories.seldom(&mut pair)?;
             continue;
         }
         if histories.generator.one_in(8) {
-            store.renew(lease).map_err(text)?;
+            pair.owned.store.renew(pair.owned.lease)?;
         }
         if histories.generator.one_in(10) {
-            store = fixture.reopened(store);
-            lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-            oracle_lease = oracle.acquire(&Owner::new("suite")).map_err(text)?;
-            (number, histories.epoch) = (0, lease.epoch);
+            pair = pair.reopened(fixture)?;
+            histories.epoch = pair.owned.lease.epoch;
         }
         if is_pruned || histories.generator.one_in(4) {
-            same_contents(&mut store, &mut oracle, &mut histories.generator)?;
+            same_contents(&mut pair, &mut histories.generator)?;
         }
     }
-    same_contents(&mut store, &mut oracle, &mut histories.generator)
+    same_contents(&mut pair, &mut histories.generator)
 }
 
 impl OneShotHistories {
     /// What is seldom in a long history: a narrow question, a pause of the owner, or a pruning and a pause
     /// after which only the count is looked at.
-    fn seldom<S: Store>(
-        &mut self,
-        number: &mut u64,
-        store: &mut S,
-        lease: Lease,
-        oracle: &mut MemoryStore,
-        oracle_lease: Lease,
-    ) -> LawResult {
+    fn seldom<S: Store>(&mut self, pair: &mut StorePair<S>) -> LawResult {
+        let lease = pair.owned.lease;
         match self.generator.below(24) {
-            0 => store.renew(lease).map(drop).map_err(text),
+            0 => drop(pair.owned.store.renew(lease)?),
             1 => {
-                *number += 1;
                 let keep = u32::try_from(self.generator.below(60)).expect("sixty fits");
                 let before = if self.generator.one_in(2) { self.generator.time() } else { Timestamp::MIN };
                 let prune = [Operation::Prune { job: None, keep, before }];
-                committed(store, lease, *number, &prune)?;
-                committed(oracle, oracle_lease, *number, &prune)?;
-                store.renew(lease).map_err(text)?;
-                let (found, expected) = (store.counts(), oracle.counts());
-                same("counts", &found.map_err(text)?, &expected.map_err(text)?)
+                pair.owned.commit(&prune)?;
+                pair.oracle.commit(&prune)?;
+                pair.owned.store.renew(lease)?;
+                same("counts", &pair.owned.store.counts()?, &pair.oracle.store.counts()?)?;
             }
             2 => {
                 let mut query = self.generator.query();
                 (query.job, query.group) = (None, query.group.filter(|_| self.generator.one_in(4)));
-                same_page(store, oracle, &query)
+                same_page(pair, &query)?;
             }
             3 if !self.histories.is_empty() => {
-                let count = self.histories.len() as u64;
-                let index = usize::try_from(self.generator.below(count)).expect("it is small");
-                same_run(store, oracle, &self.histories[index].key())
+                same_run(pair, &self.generator.one_of(&self.histories).key())?;
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
     fn batch(&mut self) -> Vec<Operation> {
@@ -211,8 +191,8 @@ impl OneShotHistories {
             Some(state) => match state.successors() {
                 [] => history.again(generator),
                 next => {
-                    let index = usize::try_from(generator.below(next.len() as u64)).expect("they are few");
-                    history.move_on(generator, next[index])
+                    let next = *generator.one_of(next);
+                    history.move_on(generator, next)
                 }
             },
         }
@@ -225,8 +205,8 @@ impl OneShotHistory {
     }
 
     fn fire(&mut self, generator: &mut Generator, odds: u64) -> Operation {
-        let state = [RunState::Running, RunState::Running, RunState::Queued, RunState::Scheduled]
-            [usize::try_from(generator.below(4)).expect("three fits")];
+        let states = [RunState::Running, RunState::Running, RunState::Queued, RunState::Scheduled];
+        let state = *generator.one_of(&states);
         let mut run = self.once.run(state, generator.time(), generator.time());
         if state == RunState::Running {
             (run.attempt, run.started) = (1, Some(generator.time()));
@@ -244,8 +224,7 @@ impl OneShotHistory {
     }
 
     fn end(&mut self, generator: &mut Generator) -> Operation {
-        let next = RunState::Running.successors();
-        let state = next[usize::try_from(generator.below(next.len() as u64)).expect("they are few")];
+        let state = *generator.one_of(RunState::Running.successors());
         if state == RunState::Queued {
             // It is given back.
             return self.move_on(generator, state);

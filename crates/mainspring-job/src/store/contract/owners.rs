@@ -8,8 +8,8 @@
 //! Where the store can be opened a second time beside the first, each owner has a connection of its own; else
 //! both share one.
 
-use super::laws::{Law, at, key, name, once, running};
-use super::store_fixture::{LawResult, StoreFixture, acquired, answered, committed, is_fenced, same, text};
+use super::laws::{Law, at, define, key, name, once, running};
+use super::store_fixture::{LawResult, StoreFixture, acquired, answered, committed, is_fenced, same};
 use crate::operation::{Answer, Batch, Operation};
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
@@ -54,7 +54,7 @@ impl<S: Store> Hands<S> {
 }
 
 /// Acquires the lease for an owner of that name.
-fn taken_by<G: StoreFixture>(fixture: &mut G, store: &mut G::Store, owner: &str) -> Result<Lease, String> {
+fn taken_by<G: StoreFixture>(fixture: &mut G, store: &mut G::Store, owner: &str) -> LawResult<Lease> {
     acquired(fixture, store, &Owner::new(owner))
 }
 
@@ -73,20 +73,21 @@ fn held_while_the_lease_lasts<G: StoreFixture>(fixture: &mut G) -> LawResult {
             Err(StoreError::Held { by, left }) => {
                 same("who holds it", &by.as_str(), &"one")?;
                 if left.is_zero() {
-                    return Err(format!("a lease of {lasts:?} lasts {left:?} more"));
+                    return Err(format!("a lease of {lasts:?} lasts {left:?} more").into());
                 }
             }
-            found => return Err(format!("another that asked for it was answered {found:?}")),
+            found => return Err(format!("another that asked for it was answered {found:?}").into()),
         }
         let run = plan(i64::try_from(number * 60).unwrap_or(0));
         answered(hands.one(), first, number, &[run], &[Answer::New])?;
-        hands.one().renew(first).map_err(text)?;
+        hands.one().renew(first)?;
     }
     let second = taken_by(fixture, hands.other(), "other")?;
     is_fenced("a renewal", hands.one().renew(first))?;
-    hands.other().release(second).map_err(text)?;
+    hands.other().release(second)?;
     // Nothing is waited for after an owner has left.
-    hands.one().acquire(&Owner::new("one")).map(|_| ()).map_err(text)
+    hands.one().acquire(&Owner::new("one"))?;
+    Ok(())
 }
 
 /// An owner whose lease has run out is the owner until another takes the lease, and with its next batch the
@@ -102,7 +103,9 @@ fn renewed_by_a_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
         answered(hands.one(), lease, 1, &[plan(60)], &[Answer::New])?;
         match hands.other().acquire(&Owner::new("other")) {
             Err(StoreError::Held { .. }) => {}
-            found => return Err(format!("after a batch sent {sent_again} times another got {found:?}")),
+            found => {
+                return Err(format!("after a batch sent {sent_again} times another got {found:?}").into());
+            }
         }
     }
     Ok(())
@@ -118,8 +121,8 @@ fn fenced_after_a_steal<G: StoreFixture>(fixture: &mut G) -> LawResult {
     is_fenced("a commit", hands.one().commit(old, &batch))?;
     is_fenced("a renewal", hands.one().renew(old))?;
     is_fenced("a release", hands.one().release(old))?;
-    hands.other().renew(new).map_err(text)?;
-    let found = hands.other().find(&Query { limit: 9, ..Query::default() }).map_err(text)?;
+    hands.other().renew(new)?;
+    let found = hands.other().find(&Query { limit: 9, ..Query::default() })?;
     same("runs", &found.len(), &1)
 }
 
@@ -143,18 +146,17 @@ fn taken_over_whole<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let mut hands = Hands::fresh(fixture);
     let old = taken_by(fixture, hands.one(), "one")?;
     let mark = Mark::new(name("job"), at(60), "@daily".to_owned());
-    let define = Operation::Define { mark: mark.clone(), source: "one".to_owned(), text: String::new() };
-    let operations = [define, Operation::Plan(running(&key())), Operation::Submit(once(1, 99))];
+    let operations = [define(&mark), Operation::Plan(running(&key())), Operation::Submit(once(1, 99))];
     committed(hands.one(), old, 1, &operations)?;
     let new = taken_by(fixture, hands.other(), "other")?;
     let store = hands.other();
-    let (jobs, _) = store.jobs().map_err(text)?;
+    let (jobs, _) = store.jobs()?;
     same("marks", &jobs.into_iter().map(|record| record.mark).collect(), &vec![mark])?;
-    same("open runs", &store.open_runs(None, 9).map_err(text)?, &vec![running(&key())])?;
+    same("open runs", &store.open_runs(None, 9)?, &vec![running(&key())])?;
     let (state, reason) = (RunState::Abandoned, None);
     let end = Operation::End { key: key(), attempt: 1, state, at: at(70), outcome: None, crashes: 1, reason };
     answered(store, new, 1, &[end], &[Answer::New])?;
-    let pending = hands.one().counts().map_err(text)?.pending;
+    let pending = hands.one().counts()?.pending;
     same("pending jobs, as the old owner may still read them", &pending, &1)
 }
 
@@ -166,19 +168,19 @@ fn time_never_runs_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
         let store = if is_one { hands.one() } else { hands.other() };
         let lease = taken_by(fixture, store, "an owner")?;
         let batch = Batch::new(1, vec![Operation::PauseAll(is_one.then(PauseTerms::default))]);
-        let committed = store.commit(lease, &batch).map_err(text)?;
-        let renewed = store.renew(lease).map_err(text)?;
+        let committed = store.commit(lease, &batch)?;
+        let renewed = store.renew(lease)?;
         for now in [committed.now, renewed.now] {
             if now < latest {
-                return Err(format!("it told {now:?} after {latest:?}"));
+                return Err(format!("it told {now:?} after {latest:?}").into());
             }
             latest = now;
         }
         if [lease.lasts, renewed.lasts].iter().flatten().any(std::time::Duration::is_zero) {
-            return Err("a lease lasts no time at all".to_owned());
+            return Err("a lease lasts no time at all".into());
         }
         if lease.lasts.is_some() != renewed.lasts.is_some() {
-            return Err("a lease ends by itself before or after a renewal only".to_owned());
+            return Err("a lease ends by itself before or after a renewal only".into());
         }
         is_one = !is_one;
     }
@@ -221,14 +223,14 @@ fn random_steals<G: StoreFixture>(fixture: &mut G) -> LawResult {
             (true, Ok(())) => written += usize::from(2 < kind),
             (false, Err(StoreError::Fenced)) => {}
             (is_holder, found) => {
-                return Err(format!("step {step}: {found:?} where holding the lease is {is_holder}"));
+                return Err(format!("step {step}: {found:?} where holding the lease is {is_holder}").into());
             }
         }
         if kind == 1 && holder == Some(index) {
             holder = None;
         }
         let query = Query { limit: 100, ..Query::default() };
-        same("runs", &hands.one().find(&query).map_err(text)?.len(), &written)?;
+        same("runs", &hands.one().find(&query)?.len(), &written)?;
     }
     Ok(())
 }

@@ -4,22 +4,17 @@
 //!
 //! Does not look at which runs a prune drops: see `laws`.
 
-use super::laws::{Law, at, key, name, opened};
-use super::store_fixture::{LawResult, StoreFixture, same, text};
-use crate::operation::{Answer, Batch, Operation};
+use super::laws::{at, define, key, name};
+use super::store_fixture::{LawResult, OwnedStore, StoreFixture, same};
+use crate::operation::{Answer, Operation};
 use crate::record::Mark;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::store::{Reader, Store};
+use crate::store::Reader;
 
-pub(super) fn law<G: StoreFixture>() -> Law<G> {
-    ("the record of a removed job goes with the last of its runs", forgotten)
-}
-
-fn forgotten<G: StoreFixture>(fixture: &mut G) -> LawResult {
-    let (mut store, lease) = opened(fixture)?;
+pub(super) fn forgotten<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut owned = OwnedStore::fresh(fixture)?;
     let mark = Mark::new(name("job"), at(100), String::new());
-    let define = || Operation::Define { mark: mark.clone(), source: "f".to_owned(), text: "t".to_owned() };
     let retention = "keep=3,days=2".parse().expect("a retention");
     let forget = || Operation::Forget { job: name("job"), absence: None, retention };
     let prune = |keep, before| Operation::Prune { job: Some(name("job")), keep, before: at(before) };
@@ -32,18 +27,18 @@ fn forgotten<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let cancel = Operation::Move { key: key(), from, to, due: at(70), at: at(70), reason: None };
     let missed = plan(RunKey::new(name("job"), at(30)), RunState::Missed);
     let rounds = [
-        ("defined", vec![define(), missed, open, prune(0, 500)], Answer::New, 1),
+        ("defined", vec![define(&mark), missed, open, prune(0, 500)], Answer::New, 1),
         ("a run is open", vec![forget(), prune(0, 500)], Answer::New, 1),
         ("a run is kept", vec![cancel, prune(1, 0)], Answer::New, 1),
         ("planned too far", vec![prune(0, 100)], Answer::New, 1),
         ("nothing is left", vec![prune(0, 101)], Answer::Gone, 0),
         ("no record", vec![prune(0, 500)], Answer::New, 0),
-        ("again", vec![define(), forget(), prune(1, 101), define()], Answer::New, 1),
+        ("again", vec![define(&mark), forget(), prune(1, 101), define(&mark)], Answer::New, 1),
         ("back", vec![prune(1, 500)], Answer::New, 1),
     ];
     for (number, (what, operations, answer, left)) in (1..).zip(rounds) {
-        let answers = store.commit(lease, &Batch::new(number, operations)).map_err(text)?.answers;
-        let (jobs, _) = store.jobs().map_err(text)?;
+        let answers = owned.commit(&operations)?;
+        let (jobs, _) = owned.store.jobs()?;
         same(what, &(answers.last(), jobs.len()), &(Some(&answer), left))?;
         let expected = if number == 1 || 6 < number { Default::default() } else { retention };
         same(what, &jobs.iter().all(|record| record.retention == expected), &true)?;
