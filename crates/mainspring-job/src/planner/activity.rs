@@ -15,21 +15,16 @@ use crate::input::{Input, WorkerEvent};
 use crate::record::PauseTerms;
 use crate::run::Run;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Activity {
+    is_planning: bool,
     /// Open runs of the store, until planning begins.
-    restoring: Option<Vec<Run>>,
+    restored: Vec<Run>,
     /// What was told before of runs and workers that are over.
     early: Vec<Input>,
     /// How long everything is paused, if it is.
     paused: Option<PauseTerms>,
     is_stopping: bool,
-}
-
-impl Default for Activity {
-    fn default() -> Activity {
-        Activity { restoring: Some(Vec::new()), early: Vec::new(), paused: None, is_stopping: false }
-    }
 }
 
 impl Activity {
@@ -38,8 +33,8 @@ impl Activity {
     /// # Panics
     /// When planning has begun.
     pub(super) fn restore(&mut self, runs: Vec<Run>, paused: Option<PauseTerms>) {
-        let restoring = self.restoring.as_mut().expect("a planner is restored before it begins");
-        restoring.extend(runs);
+        assert!(!self.is_planning, "a planner is restored before it begins");
+        self.restored.extend(runs);
         self.paused = self.paused.take().or(paused);
     }
 
@@ -63,13 +58,15 @@ impl Activity {
     /// # Panics
     /// When it has begun.
     pub(super) fn begin(&mut self) -> (Vec<Run>, Vec<Input>) {
-        let mut runs = self.restoring.take().expect("a planner begins once");
+        assert!(!self.is_planning, "a planner begins once");
+        self.is_planning = true;
+        let mut runs = std::mem::take(&mut self.restored);
         runs.sort_by(|one, other| one.key.cmp(&other.key));
         (runs, std::mem::take(&mut self.early))
     }
 
     pub(super) fn is_planning(&self) -> bool {
-        self.restoring.is_none()
+        self.is_planning
     }
 
     /// Whether everything is paused.

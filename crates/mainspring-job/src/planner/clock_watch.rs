@@ -25,28 +25,22 @@ pub(super) enum StepBack {
     Noted,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ClockWatch {
     /// The latest time since planning began, or since the last step back. `None` before that.
     latest: Option<Timestamp>,
     /// When planning began.
-    began: Timestamp,
-}
-
-impl Default for ClockWatch {
-    fn default() -> ClockWatch {
-        ClockWatch { latest: None, began: Timestamp::MIN }
-    }
+    began: Option<Timestamp>,
 }
 
 impl ClockWatch {
     /// Planning begins.
     pub(super) fn begin(&mut self, now: Timestamp) {
-        (self.latest, self.began) = (Some(now), now);
+        (self.latest, self.began) = (Some(now), Some(now));
     }
 
-    /// When planning began.
-    pub(super) fn began(&self) -> Timestamp {
+    /// When planning began, if it has.
+    pub(super) fn began(&self) -> Option<Timestamp> {
         self.began
     }
 

@@ -40,7 +40,7 @@ pub(super) const MAX_RATE_REST: Duration = Duration::from_secs(10);
 
 const _: () = assert!(MAX_RATE_REST.as_secs() < MAX_RATE_PERIOD.as_secs(), "a long rate is not waited out");
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Groups {
     /// What each source says of a group, each of which says something of it.
     defined: BTreeMap<JobName, Vec<(String, Group)>>,
@@ -49,35 +49,28 @@ pub(super) struct Groups {
     starts: BTreeMap<JobName, VecDeque<Timestamp>>,
     /// How many open runs each group has that has any.
     open: BTreeMap<JobName, usize>,
-    /// What the clock showed last.
-    now: Timestamp,
+    /// What the clock showed last. `None`: it was not looked at.
+    now: Option<Timestamp>,
     /// When this planner began, if one came before it.
     took_over: Option<Timestamp>,
-}
-
-impl Default for Groups {
-    fn default() -> Groups {
-        let (defined, starts, open) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Groups { defined, starts, open, now: Timestamp::MIN, took_over: None }
-    }
 }
 
 impl Groups {
     /// Takes in what the clock shows.
     pub(super) fn tell(&mut self, now: Timestamp) {
-        if now < self.now {
+        if Some(now) < self.now {
             let later = |start: &&mut Timestamp| now < **start;
             for starts in self.starts.values_mut() {
                 starts.iter_mut().rev().take_while(later).for_each(|start| *start = now);
             }
             self.took_over = self.took_over.map(|began| began.min(now));
         }
-        self.now = now;
+        self.now = Some(now);
     }
 
     /// This planner begins after another, whose starts it does not know.
     pub(super) fn take_over(&mut self) {
-        self.took_over = Some(self.now);
+        self.took_over = self.now;
     }
 
     /// Takes over the groups of a source; those that the set does not hold go with the jobs that it does not
@@ -171,7 +164,7 @@ impl Groups {
             by_starts.max(by_takeover)
         };
         let ends = self.definitions_of(group).filter_map(|group| group.rate).map(|rate| (rate, end(rate)));
-        let full = ends.filter_map(|(rate, end)| Some((rate, end?))).filter(|(_, end)| self.now < *end);
+        let full = ends.filter_map(|(rate, end)| Some((rate, end?))).filter(|(_, end)| self.now < Some(*end));
         full.max_by_key(|(_, end)| *end)
     }
 

@@ -207,7 +207,7 @@ impl Planner {
     fn why_missed(&self, delay: Delay, first: Timestamp) -> Reason {
         match delay {
             Delay::Crowded => Reason::Crowded,
-            Delay::Unseen if first < self.clock.began() => Reason::ServerDown,
+            Delay::Unseen if Some(first) < self.clock.began() => Reason::ServerDown,
             Delay::Unseen => Reason::Unseen,
         }
     }

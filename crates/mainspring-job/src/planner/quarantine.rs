@@ -74,14 +74,14 @@ pub const MAX_ON_PROBATION: usize = 16;
 const MAX_BLAMED: usize = 256;
 
 /// What is in quarantine.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Quarantine {
     /// How the last owner ended, or the worker that is gone last.
-    takeover: Takeover,
+    takeover: Option<Takeover>,
     /// How long before the takeover it was last heard of, if its lease has run out.
     silent: Option<Duration>,
     /// The latest time on record at which the last owner lived.
-    lived_until: Timestamp,
+    lived_until: Option<Timestamp>,
     /// What ran at that which may have killed it.
     suspected: BTreeSet<JobName>,
     /// Jobs that have crashes and are not paused for them.
@@ -112,25 +112,10 @@ pub(super) enum Release {
     Last,
 }
 
-impl Default for Quarantine {
-    fn default() -> Quarantine {
-        Quarantine {
-            takeover: Takeover::Clean,
-            silent: None,
-            lived_until: Timestamp::MIN,
-            suspected: BTreeSet::new(),
-            jobs: BTreeSet::new(),
-            runs: BTreeSet::new(),
-            probation: BTreeMap::new(),
-            blamed: BTreeMap::new(),
-        }
-    }
-}
-
 impl Quarantine {
     /// The last owner lived at these times.
     pub(super) fn hear(&mut self, times: impl Iterator<Item = Timestamp>) {
-        self.lived_until = times.fold(self.lived_until, Timestamp::max);
+        self.lived_until = self.lived_until.into_iter().chain(times).max();
     }
 
     /// The last owner was last heard of so long before the takeover.
@@ -141,7 +126,7 @@ impl Quarantine {
     /// The latest time at which the last owner is known to have lived.
     pub(super) fn owner_lived_until(&self, now: Timestamp) -> Timestamp {
         let last_contact = self.silent.and_then(|silent| now.checked_sub(silent).ok());
-        last_contact.map_or(self.lived_until, |contact| contact.max(self.lived_until))
+        last_contact.max(self.lived_until).unwrap_or(Timestamp::MIN)
     }
 
     /// A worker that ran these ended in this way, or the last owner with all that ran at it, and is known to
@@ -152,7 +137,7 @@ impl Quarantine {
         lived_until: Timestamp,
         cut_off: impl Iterator<Item = &'r Run>,
     ) {
-        self.takeover = takeover;
+        self.takeover = Some(takeover);
         let is_soon = |started: Timestamp| lived_until.duration_since(started) < PROBATION;
         let suspected = cut_off.filter(|run| run.started.is_none_or(is_soon));
         self.suspected = match takeover {
@@ -186,9 +171,9 @@ impl Quarantine {
     /// Why what was running when that ended has no end.
     pub(super) fn why_cut_off(&self) -> Reason {
         match self.takeover {
-            Takeover::Clean => Reason::ServerEnded,
-            Takeover::Unclean => Reason::ServerDied,
-            Takeover::Rebooted => Reason::MachineDown,
+            None | Some(Takeover::Clean) => Reason::ServerEnded,
+            Some(Takeover::Unclean) => Reason::ServerDied,
+            Some(Takeover::Rebooted) => Reason::MachineDown,
         }
     }
 
