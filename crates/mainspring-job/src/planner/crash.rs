@@ -8,7 +8,7 @@
 use jiff::Timestamp;
 
 use super::end::AttemptFate;
-use super::quarantine::{MAX_CRASHES, Release};
+use super::quarantine::MAX_CRASHES;
 use super::{Live, Planner};
 use crate::name::JobName;
 use crate::operation::Operation;
@@ -83,18 +83,14 @@ impl Planner {
 
     /// A job is not in quarantine any more.
     pub(super) fn release_job(&mut self, name: &JobName) {
-        let release = self.quarantine.release_job(name);
-        self.note_release(release);
+        if self.quarantine.release_job(name) {
+            self.ledger.perform(Output::Note(Note::QuarantineOver));
+        }
     }
 
     /// A run is not on probation any more, nor in quarantine if it is that of a one-shot job.
     pub(super) fn release_run(&mut self, key: &RunKey) {
-        let release = self.quarantine.release_run(key);
-        self.note_release(release);
-    }
-
-    fn note_release(&mut self, release: Release) {
-        if release == Release::Last {
+        if self.quarantine.release_run(key) {
             self.ledger.perform(Output::Note(Note::QuarantineOver));
         }
     }

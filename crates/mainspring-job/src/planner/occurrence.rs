@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::jobs::Look;
 use super::open_runs::lane;
 use super::places::Place;
 use super::{Live, Planner};
@@ -24,15 +25,6 @@ use crate::state::RunState;
 use crate::timetable::{Timetable, before};
 
 const _: () = assert!((MAX_CATCH_UP_RUNS as usize) < MAX_BATCH_OPERATIONS, "a gap is caught up in one batch");
-
-/// Why a look comes later than an occurrence.
-#[derive(Clone, Copy, Debug)]
-enum Delay {
-    /// There was no room for another open run.
-    Crowded,
-    /// There was no look: the server was down, or did not see that time.
-    Unseen,
-}
 
 /// What becomes of the occurrences in a gap. All are in order.
 #[derive(Debug, PartialEq, Eq)]
@@ -90,8 +82,7 @@ impl Planner {
             }
             let of_group = look.job.work.group.as_ref().and_then(|group| self.runs.slots.groups.room(group));
             let room = room.min(of_group.unwrap_or(usize::MAX) / places.len().max(1));
-            let delay = if look.was_crowded { Delay::Crowded } else { Delay::Unseen };
-            self.plan_passed(now, &look.job, first, (&places, room), delay);
+            self.plan_passed(now, &look, first, (&places, room));
         }
         self.expect(name);
     }
@@ -106,11 +97,11 @@ impl Planner {
     fn plan_passed(
         &mut self,
         now: Timestamp,
-        job: &Arc<Job>,
+        look: &Look,
         first: Timestamp,
         (places, room): (&[Place], usize),
-        delay: Delay,
     ) {
+        let job = &look.job;
         let plan = plan(job, first, now);
         if places.is_empty() || room == 0 {
             let reason = if places.is_empty() { Reason::NoWorker } else { Reason::Crowded };
@@ -121,7 +112,7 @@ impl Planner {
         let plan = plan.limited(self.occurrences_left(job, places.len()).min(room));
         self.jobs.count_planned(&job.name, plan.last, plan.run_count() * places.len());
         for stretch in &plan.missed {
-            let reason = self.why_missed(delay, stretch.0);
+            let reason = self.why_missed(look, stretch.0);
             self.record_stretch(now, job, (RunState::Missed, reason), *stretch);
         }
         for place in places {
@@ -203,12 +194,15 @@ impl Planner {
         }
     }
 
-    /// Why a stretch that begins with this occurrence was not planned in time.
-    fn why_missed(&self, delay: Delay, first: Timestamp) -> Reason {
-        match delay {
-            Delay::Crowded => Reason::Crowded,
-            Delay::Unseen if Some(first) < self.clock.began() => Reason::ServerDown,
-            Delay::Unseen => Reason::Unseen,
+    /// Why a stretch that begins with this occurrence was not planned in time: there was no room for another
+    /// open run, or no look, as the server was down or did not see that time.
+    fn why_missed(&self, look: &Look, first: Timestamp) -> Reason {
+        if look.was_crowded {
+            Reason::Crowded
+        } else if Some(first) < self.clock.began() {
+            Reason::ServerDown
+        } else {
+            Reason::Unseen
         }
     }
 

@@ -103,15 +103,6 @@ struct Probation {
     is_alone: bool,
 }
 
-/// What a release from quarantine left behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Release {
-    /// It was not in quarantine, or something still is.
-    Nothing,
-    /// It was the last: the quarantine is over.
-    Last,
-}
-
 impl Quarantine {
     /// The last owner lived at these times.
     pub(super) fn hear(&mut self, times: impl Iterator<Item = Timestamp>) {
@@ -240,21 +231,15 @@ impl Quarantine {
         over
     }
 
-    /// A job is not in quarantine any more.
-    pub(super) fn release_job(&mut self, name: &JobName) -> Release {
-        let was_held = self.jobs.remove(name);
-        self.release(was_held)
+    /// A job is not in quarantine any more. Tells whether it was the last: the quarantine is over.
+    pub(super) fn release_job(&mut self, name: &JobName) -> bool {
+        self.jobs.remove(name) && self.len() == 0
     }
 
-    /// A run is not on probation any more, nor in quarantine if it is that of a one-shot job.
-    pub(super) fn release_run(&mut self, key: &RunKey) -> Release {
+    /// A run is not on probation any more, nor in quarantine if it is that of a one-shot job. Tells the same.
+    pub(super) fn release_run(&mut self, key: &RunKey) -> bool {
         self.probation.remove(key);
-        let was_held = self.runs.remove(key);
-        self.release(was_held)
-    }
-
-    fn release(&self, was_held: bool) -> Release {
-        if was_held && self.len() == 0 { Release::Last } else { Release::Nothing }
+        self.runs.remove(key) && self.len() == 0
     }
 
     /// Checks what is on probation.
