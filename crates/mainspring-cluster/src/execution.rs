@@ -11,8 +11,6 @@
 //!
 //! Does not know how a worker runs anything.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -21,7 +19,7 @@ use std::time::Duration;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_host::net::{AsFd, BorrowedFd};
-use mainspring_job::{Assignment, Input, Start, WorkerEvent, WorkerId};
+use mainspring_job::{Assignment, Input, Start, WorkerId};
 use mainspring_postgres::{Fence, Location, Members, WaitNotifier};
 use mainspring_server::error::Error;
 use mainspring_server::protocol::ProgressWire;
@@ -35,6 +33,7 @@ use super::planner_link::PlannerLink;
 pub const PLANNER_LEASE: Duration = Duration::from_secs(3);
 
 /// See the head of this file.
+#[derive(Debug)]
 pub struct PoolExecution {
     facts: Receiver<Input>,
     progress: Receiver<(AttemptKey, ProgressWire)>,
@@ -42,16 +41,6 @@ pub struct PoolExecution {
     kills: Sender<(WorkerId, AttemptKey)>,
     /// Has the thread look for kills.
     notifier: WaitNotifier,
-    /// How many places each worker has.
-    capacities: BTreeMap<WorkerId, usize>,
-    /// Where each attempt runs that this planner has started, or has ended since.
-    workers: HashMap<AttemptKey, WorkerId>,
-}
-
-impl fmt::Debug for PoolExecution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PoolExecution").field("capacities", &self.capacities).finish_non_exhaustive()
-    }
 }
 
 impl PoolExecution {
@@ -68,8 +57,7 @@ impl PoolExecution {
         let mut link = PlannerLink::new(location, members, fence, sender, teller, notifier, killed);
         link.first_facts().map_err(Error::Store)?;
         thread::Builder::new().name("planner".to_owned()).spawn(move || link.run()).map_err(setup)?;
-        let (capacities, workers) = (BTreeMap::new(), HashMap::new());
-        Ok(PoolExecution { facts, progress, notifications, kills, notifier: waker, capacities, workers })
+        Ok(PoolExecution { facts, progress, notifications, kills, notifier: waker })
     }
 }
 
@@ -93,36 +81,15 @@ impl Execution for PoolExecution {
 
     fn facts(&mut self) -> Vec<Input> {
         self.notifications.clear();
-        let facts: Vec<Input> = self.facts.try_iter().collect();
-        for fact in &facts {
-            match fact {
-                Input::Worker(WorkerEvent::Present(worker)) => {
-                    self.capacities.insert(worker.id, worker.capacity);
-                }
-                Input::Worker(WorkerEvent::Gone { id, .. } | WorkerEvent::Left(id)) => {
-                    self.capacities.remove(id);
-                    self.workers.retain(|_, worker| worker != id);
-                }
-                Input::Ended(end) => {
-                    self.workers.remove(&(end.key.clone(), end.attempt));
-                }
-                _ => {}
-            }
-        }
-        facts
-    }
-
-    fn capacity(&self) -> usize {
-        self.capacities.values().sum()
+        self.facts.try_iter().collect()
     }
 
     fn start(
         &mut self,
-        start: &Start,
+        _start: &Start,
         _outputs: &dyn Fn(&str) -> String,
         _now: Moment,
     ) -> Result<StartOutcome, StartFailure> {
-        self.workers.insert((start.key.clone(), start.attempt), start.worker);
         Ok(StartOutcome::Elsewhere)
     }
 
@@ -130,14 +97,7 @@ impl Execution for PoolExecution {
         self.progress.try_iter().collect()
     }
 
-    fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
-        match self.workers.get(attempted).copied() {
-            Some(worker) => self.ask_to_end_at(worker, attempted, now),
-            None => false,
-        }
-    }
-
-    fn ask_to_end_at(&mut self, worker: WorkerId, attempted: &AttemptKey, _now: Moment) -> bool {
+    fn ask_to_end(&mut self, worker: WorkerId, attempted: &AttemptKey, _now: Moment) -> bool {
         // The thread has ended only if another plans.
         let _ = self.kills.send((worker, attempted.clone()));
         self.notifier.notify();

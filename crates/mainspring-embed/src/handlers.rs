@@ -33,7 +33,7 @@ use mainspring_exec::output::{Piece, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{ArmedWait, Waits};
 use mainspring_host::net::{AsFd, BorrowedFd};
-use mainspring_job::{Failure, Outcome, Start, WorkerLabel};
+use mainspring_job::{Failure, Outcome, Start, WorkerId, WorkerLabel};
 use mainspring_server::protocol::ProgressWire;
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome, left_until};
 
@@ -407,7 +407,7 @@ impl Execution for Handlers {
         runs.filter_map(|it| Some((it.attempted.clone(), it.run.take_progress()?))).collect()
     }
 
-    fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
+    fn ask_to_end(&mut self, _worker: WorkerId, attempted: &AttemptKey, now: Moment) -> bool {
         let number = self.number_of.get(attempted).copied();
         number.map(|number| self.tell_to_stop(number, KillCause::Requested, now)).is_some()
     }

@@ -255,8 +255,8 @@ impl Server {
             if self.owner.has_inputs() {
                 self.clients.look_for_ends();
             }
-            for attempted in self.owner.take_in(now, &mut outputs) {
-                self.work.ask_to_end(&attempted, now);
+            for (worker, attempted) in self.owner.take_in(now, &mut outputs) {
+                self.work.ask_to_end(worker, &attempted, now);
             }
             if has_committed {
                 // Clients get their answers first: what they ask for next shares the next batch.

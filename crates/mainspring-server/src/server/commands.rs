@@ -14,7 +14,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_job::{Action, Start, WorkerLabel};
+use mainspring_job::{Action, Start, WorkerId, WorkerLabel};
 
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 use mainspring_action::body::{Body, PROCESS};
@@ -149,7 +149,7 @@ impl Execution for Commands {
         }
     }
 
-    fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
+    fn ask_to_end(&mut self, _worker: WorkerId, attempted: &AttemptKey, now: Moment) -> bool {
         self.executor.kill(attempted, KillCause::Requested, now)
     }
 

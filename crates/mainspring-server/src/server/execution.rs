@@ -117,8 +117,10 @@ pub trait Execution: Debug + Send {
     /// server does nothing.
     fn holds_until(&mut self, _until: Duration) {}
 
-    /// How many attempts may go on at a time.
-    fn capacity(&self) -> usize;
+    /// How many attempts may go on here at a time.
+    fn capacity(&self) -> usize {
+        0
+    }
 
     /// How many more may be started now, which wait for one of those to end. It may change with each
     /// [`turn`](Self::turn).
@@ -160,15 +162,10 @@ pub trait Execution: Debug + Send {
         Vec::new()
     }
 
-    /// Asks an attempt to end, by the policy that it was started with. Returns whether it can be asked: its
-    /// end is reported when it comes.
-    fn ask_to_end(&mut self, _attempted: &AttemptKey, _now: Moment) -> bool {
+    /// Asks an attempt at this worker to end, by the policy that it was started with. Returns whether it can
+    /// be asked: its end is reported when it comes.
+    fn ask_to_end(&mut self, _worker: WorkerId, _attempted: &AttemptKey, _now: Moment) -> bool {
         false
-    }
-
-    /// The same of an attempt at this worker, which another planner may have started there.
-    fn ask_to_end_at(&mut self, _worker: WorkerId, attempted: &AttemptKey, now: Moment) -> bool {
-        self.ask_to_end(attempted, now)
     }
 
     /// Reports an attempt as killed that cannot be asked.

@@ -51,7 +51,7 @@ impl Server {
             epoch: Some(self.owner.lease().epoch),
             clock_step: self.clock_steps.reported.clone(),
             open_files_max: Some(descriptors::limit()),
-            running_max: Some(self.work.execution().capacity() as u64),
+            running_max: Some(planner.workers().map(|(worker, _)| worker.capacity as u64).sum()),
             ..HealthWire::default()
         };
         for (job, of) in planner.follow_nothing() {

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Batch, Command, Input, Lease, Limits, MAX_BATCH_OPERATIONS, Output, Planner, Reader, Store, StoreError,
-    Ticket,
+    Batch, Command, Input, Lease, Limits, MAX_BATCH_OPERATIONS, Output, Planner, Reader, RunState, Store,
+    StoreError, Ticket, WorkerId,
 };
 
 use super::execution::AttemptKey;
@@ -157,13 +157,15 @@ impl Owner {
         !self.has_inputs() && self.next_tick(now).is_none_or(|due| now.wall < due)
     }
 
-    /// Tells the planner all that waits. Returns the attempts whose end was asked for: the planner wants it
-    /// as well, when all that came before is on disk; a run whose start is on disk need not wait for that.
-    pub(super) fn take_in(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Vec<AttemptKey> {
+    /// Tells the planner all that waits. Returns the attempts whose end was asked for, each with its worker:
+    /// the planner wants it as well, when all that came before is on disk; a run whose start is on disk need
+    /// not wait for that.
+    pub(super) fn take_in(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Vec<(WorkerId, AttemptKey)> {
         let mut cancelled = Vec::new();
         while let Some(input) = self.inputs.pop_front() {
             if let Input::Command { command: Command::Cancel(key), .. } = &input {
-                cancelled.extend(self.planner.run(key).map(|run| (key.clone(), run.attempt)));
+                let running = self.planner.run(key).filter(|run| run.state == RunState::Running);
+                cancelled.extend(running.and_then(|run| Some((run.worker?, (key.clone(), run.attempt)))));
             }
             self.writer.backlog_count += usize::from(matches!(input, Input::Command { .. }));
             self.planner.handle(now.wall, input, outputs);

@@ -239,15 +239,15 @@ impl Work {
         if self.early_starts.remove(&attempted) || self.backlog.remove(&attempted.0, attempted.1) {
             return self.end_all(vec![end_of(attempted, Outcome::Killed)]);
         }
-        if self.execution.ask_to_end_at(worker, &attempted, now) {
+        if self.ask_to_end(worker, &attempted, now) {
             return Vec::new();
         }
         self.collect(now, log, |execution, reports| execution.give_up(&attempted, now, reports))
     }
 
     /// The same of an attempt that ends by itself when asked, as a process does. Returns whether it is one.
-    pub(super) fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
-        self.execution.ask_to_end(attempted, now)
+    pub(super) fn ask_to_end(&mut self, worker: WorkerId, attempted: &AttemptKey, now: Moment) -> bool {
+        self.execution.ask_to_end(worker, attempted, now)
     }
 
     /// Nothing begins from now on: what waits, and what was decided and comes later, is given back. Returns
@@ -408,9 +408,6 @@ mod tests {
     impl Execution for Elsewhere {
         fn is_elsewhere(&self) -> bool {
             true
-        }
-        fn capacity(&self) -> usize {
-            1
         }
         fn start(
             &mut self,
