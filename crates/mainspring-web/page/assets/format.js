@@ -11,23 +11,13 @@
 /** @typedef {"job" | "mine" | "utc"} Zoning */
 
 export const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-const CIVIL = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)(?:\[(.+)\])?$/;
+const CIVIL =
+  /^(?<date>\d{4}-\d\d-\d\d)T(?<clock>\d\d:\d\d):(?<seconds>\d\d)(?:\.\d+)?(?<offset>Z|[+-]\d\d:\d\d)(?:\[(?<zone>.+)\])?$/;
 
-/** @typedef {{date: string, clock: string, seconds: string, offset: string, zone: string | null}} Parts */
+/** @typedef {{date: string, clock: string, seconds: string, offset: string, zone?: string}} Parts */
 
-/** The parts of an RFC 9557 or RFC 3339 time. @param {string} text @returns {Parts | null} */
-export function parts(text) {
-  const found = CIVIL.exec(text);
-  if (found === null) return null;
-  const [, year, month, day, hour, minute, second, , offset = "", zone] = found;
-  return {
-    date: `${year}-${month}-${day}`,
-    clock: `${hour}:${minute}`,
-    seconds: second ?? "00",
-    offset,
-    zone: zone ?? null
-  };
-}
+/** The parts of an RFC 9557 or RFC 3339 time. @param {string} text */
+export const parts = (text) => /** @type {Parts | undefined} */ (CIVIL.exec(text)?.groups);
 
 /** @type {Map<string, Intl.DateTimeFormat>} */
 const formatters = new Map();
@@ -51,13 +41,7 @@ export function partsIn(ms, zone) {
   }
   const found = Object.fromEntries(formatter.formatToParts(ms).map(({ type, value }) => [type, value]));
   const date = `${found.year}-${found.month}-${found.day}`;
-  return {
-    date,
-    clock: `${found.hour}:${found.minute}`,
-    seconds: found.second ?? "00",
-    offset: "",
-    zone: null
-  };
+  return { date, clock: `${found.hour}:${found.minute}`, seconds: found.second ?? "00", offset: "" };
 }
 
 const mine = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -79,7 +63,7 @@ export function day(date, today) {
  * @returns {{text: string, zone: string | null}} */
 export function civilText(at, civil, zoning, now) {
   const ms = Date.parse(at);
-  const inJob = zoning === "job" && civil !== undefined ? parts(civil) : null;
+  const inJob = zoning === "job" && civil !== undefined ? parts(civil) : undefined;
   const utc = zoning === "mine" ? undefined : "UTC";
   const found = inJob ?? partsIn(ms, utc);
   const today = partsIn(now, inJob?.zone ?? utc).date;
@@ -117,10 +101,10 @@ export function length(ms) {
 }
 
 /** A length that is counted while one looks: whole seconds below a minute. @param {number} ms */
-export function counted(ms) {
-  const size = Math.abs(ms);
-  return size < 60_000 ? `${Math.floor(size / 1_000)}\u00a0s` : length(size);
-}
+const counted = (ms) => (ms < 60_000 ? `${Math.floor(ms / 1_000)}\u00a0s` : length(ms));
+
+/** The length since a time. @param {number} at in ms @param {number} now in ms */
+export const lasting = (at, now) => counted(Math.max(0, now - at));
 
 /** A place in time, from a beginning: `1:05:09`, `0:07`. @param {number} ms */
 export function stamp(ms) {
@@ -136,9 +120,14 @@ export function stamp(ms) {
 export function relative(at, now) {
   const ms = at - now;
   if (Math.abs(ms) < 1_000) return "now";
-  const text = counted(ms).split("\u00a0").slice(0, 2).join("\u00a0");
+  const text = counted(Math.abs(ms)).replace(/(\S+\s\S+).*/, "$1");
   return 0 < ms ? `in ${text}` : `${text} ago`;
 }
+
+/** The same of what has happened, which is not to come whatever the clock shows. One that is behind by less than
+ * a minute was corrected, or is that of another machine. @param {number} at in ms @param {number} now in ms */
+export const past = (at, now) =>
+  at - now < 60_000 ? relative(Math.min(at, now), now) : "by a clock that was ahead";
 
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 

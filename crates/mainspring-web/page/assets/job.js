@@ -15,6 +15,7 @@ import {
   a,
   about,
   ago,
+  away,
   count,
   dueOf,
   facts,
@@ -174,8 +175,8 @@ const without = ({ state_code }) =>
   state_code === "done" ? "It is not due again." : "It has no time of its own: see Rules.";
 
 /** Times, with what a change of the clock does to them, and beside the first how far it is.
- * @param {Moment[]} items @param {typeof ago} [distance] @param {string} [none] */
-export function moments(items, distance = ago, none = "There is none.") {
+ * @param {Moment[]} items @param {typeof away} [distance] @param {string} [none] */
+export function moments(items, distance = away, none = "There is none.") {
   if (items.length === 0) return nothing(none);
   return h(
     "ol.moments",

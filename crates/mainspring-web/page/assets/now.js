@@ -140,7 +140,7 @@ function summary({ troubled, open, soon }) {
     open.items.length === 0
       ? " Nothing runs."
       : ` ${plural(open.total ?? open.items.length, "run is", "runs are")} open.`,
-    next !== undefined && !status?.pause && [" Next is ", jobLink(next.job), " ", ago(next.at), "."]
+    next !== undefined && !status?.pause && [" Next is ", jobLink(next.job), " ", startsIn(next.at), "."]
   );
 }
 

@@ -12,9 +12,10 @@ import { absent, dim, h, icon, s } from "./dom.js";
 import {
   capital,
   civilText,
-  counted,
+  lasting,
   length,
   number,
+  past,
   place,
   plural,
   relative,
@@ -235,7 +236,7 @@ class Ticking extends HTMLElement {
   }
   attributeChangedCallback() {
     const at = Date.parse(this.getAttribute("at") ?? "");
-    const text = this.hasAttribute("span") ? counted(Math.max(0, now() - at)) : relative(at, now());
+    const text = { relative, past, lasting }[/** @type {Far} */ (this.getAttribute("by"))](at, now());
     if (super.textContent !== text) super.textContent = text;
   }
 }
@@ -249,11 +250,20 @@ export function tick() {
   for (const element of ticking) element.attributeChangedCallback();
 }
 
-/** `in 5 m` or `5 m ago`. @param {Instant} at */
-export const ago = (at) => h("ms-ago.dim", { at, "data-own": true });
+/** @typedef {"lasting" | "past" | "relative"} Far */
+
+/** How far a time is from now. What says how it is shown comes first, as `at` shows it.
+ * @param {Instant} at @param {Far} by */
+const far = (at, by) => h("ms-ago", { by, at, "data-own": true });
+
+/** `in 5 m` or `5 m ago`, of what is planned. @param {Instant} at */
+export const away = (at) => dim(far(at, "relative"));
+
+/** `5 m ago`, of what has happened. @param {Instant} at */
+export const ago = (at) => dim(far(at, "past"));
 
 /** `5 m`. @param {Instant} at */
-export const since = (at) => h("ms-ago", { at, span: true, "data-own": true });
+export const since = (at) => far(at, "lasting");
 
 /** @param {number | null} ms */
 export const span = (ms) => (ms === null ? absent() : length(ms));
@@ -290,7 +300,7 @@ export function starts(at) {
 }
 
 /** `in 5 m`, where it starts then. @param {Instant} at */
-export const startsIn = (at) => (starts(at) ? ago(at) : dim("paused with everything"));
+export const startsIn = (at) => (starts(at) ? away(at) : dim("paused with everything"));
 
 /** The pause of everything, as a thing to know. */
 export function pauseFinding() {

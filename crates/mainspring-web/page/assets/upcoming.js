@@ -16,7 +16,7 @@ import {
   RUNS,
   RUN_ACTIONS,
   a,
-  ago,
+  away,
   count,
   dueOf,
   facts,
@@ -183,7 +183,7 @@ function changes({ changes, lanes }) {
       key: zone,
       body: [
         `${place(zone)}: ${text} `,
-        ago(at),
+        away(at),
         moved.length === 0 ? ", which changes no job." : ", which changes ",
         0 < moved.length && names(moved)
       ]

@@ -33,7 +33,7 @@ test("both passes of an hour that comes twice are told apart by what the server 
   ];
   assert.equal(format.parts(first)?.offset, "+02:00");
   assert.equal(format.parts(second)?.offset, "+01:00");
-  assert.equal(format.parts("yesterday"), null);
+  assert.equal(format.parts("yesterday"), undefined);
 });
 
 test("a length has two units at most", () => {
@@ -66,6 +66,13 @@ test("what is near is counted in whole units", () => {
   assert.equal(plain(format.relative(NOW + 5_400, NOW)), "in 5 s");
   assert.equal(plain(format.relative(NOW - 3 * 3_600_000 - 1_000, NOW)), "3 h ago");
   assert.equal(plain(format.relative(NOW + 100, NOW)), "now");
+  // What has happened is not to come, though the clock was set back.
+  const cases = /** @type {[number, string][]} */ ([
+    [-3 * 3_600_000, "3 h ago"],
+    [59_999, "now"],
+    [3 * 3_600_000, "by a clock that was ahead"]
+  ]);
+  for (const [ahead, text] of cases) assert.equal(plain(format.past(NOW + ahead, NOW)), text);
   assert.equal(format.stamp(3_909_999), "1:05:09");
   assert.equal(format.stamp(7_000), "0:07");
   assert.equal(format.stamp(-5), "0:00");
