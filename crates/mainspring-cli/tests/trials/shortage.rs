@@ -113,7 +113,7 @@ fn a_connection_that_cannot_be_taken_keeps_nothing_busy() {
 #[test]
 fn a_limit_of_the_size_of_files_is_a_full_disk_to_the_server_and_a_signal_to_its_jobs() {
     let fixture = TrialFixture::of_ours("file-size");
-    let job = jobs(1, "at = 2100-01-01T00:00:00Z", "exec head -c 2000000 /dev/zero > too-long");
+    let job = jobs(1, "at = 2100-01-01T00:00:00Z", "echo begun; exec head -c 2000000 /dev/zero > too-long");
     let job = job.replace("cwd = '/'", &format!("cwd = '{}'", fixture.folder.display()));
     // In blocks of 512 bytes, of which the log of the store has several times as many.
     let mut server = fixture.serve_after("ulimit -f 1000", &job);
@@ -132,9 +132,11 @@ fn a_limit_of_the_size_of_files_is_a_full_disk_to_the_server_and_a_signal_to_its
     }
     fixture.ask(&["run", "j0", "--wait"]);
     server.wait_for(&["j0", "end ", "SIGXFSZ"]);
-    // Together longer than the store may be.
-    (0..12).for_each(|number| submit(&mut control, &"x".repeat(60_000 + number)));
+    // Together longer than the store and its log may be.
+    (0..24).for_each(|number| submit(&mut control, &"x".repeat(60_000 + number)));
     server.wait_for(&["the disk is full: nothing can be recorded"]);
+    // Nothing is given up that makes no room.
+    assert!(fixture.ask(&["logs", "j0"]).stdout.starts_with("begun\n"));
     let (status, lines, _) = server.stop();
     assert_eq!(status.code(), Some(0), "{lines:#?}");
 }

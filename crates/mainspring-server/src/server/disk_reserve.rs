@@ -8,7 +8,8 @@
 //! | full again | the oldest kept output is removed |
 //! | and again | nothing is recorded, so nothing starts; the batch is tried again each second |
 //!
-//! When there is room again, all is as before, and the reserve is made again.
+//! When there is room again, all is as before, and the reserve is made again. A store as long as a file may
+//! be (`ulimit -f`) has no use for what is given up, so that nothing is.
 //!
 //! Cost: one system call for each look.
 //!
@@ -38,6 +39,11 @@ const SMALLEST_PART: u64 = 16;
 
 /// What the reserve is called in the data directory.
 const RESERVE_FILE: &str = "mainspring.reserve";
+
+/// What is made for a moment to find the limit of the size of files, and how much longer than the store: more
+/// than SQLite writes at once.
+const PROBE_FILE: &str = "mainspring.limit";
+const PROBE_BYTES: u64 = 1 << 16;
 
 /// How the reserve is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +114,18 @@ impl DiskReserve {
             self.reserve = Reserve::Used;
         }
         was_held && fs::remove_file(self.path()).is_ok()
+    }
+
+    /// Whether the store is as long as a file may be: what is given up makes it no room.
+    pub(super) fn is_at_limit(&self) -> bool {
+        let files = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let longest = files.filter_map(|file| Some(file.metadata().ok()?.len())).max();
+        let probe = self.directory.join(PROBE_FILE);
+        // It is a hole, which takes no room of the disk.
+        let length = longest.unwrap_or(0) + PROBE_BYTES;
+        let made = File::create(&probe).and_then(|file| file.set_len(length));
+        let _ = fs::remove_file(&probe);
+        made.is_err_and(|error| error.kind() == io::ErrorKind::FileTooLarge)
     }
 
     /// Whether output is not kept now.

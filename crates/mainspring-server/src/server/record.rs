@@ -113,6 +113,15 @@ impl Server {
 
     /// Gives something up for the store. Returns whether there was anything.
     fn make_room(&mut self, now: Moment) -> bool {
+        let has_room = !self.reserve.is_at_limit() && self.give_up(now);
+        if !has_room && !self.is_said_full {
+            self.is_said_full = true;
+            self.note_at(now.wall, Level::Error, NOTHING_RECORDED);
+        }
+        has_room
+    }
+
+    fn give_up(&mut self, now: Moment) -> bool {
         let was_held_back = self.reserve.release();
         self.work.outputs.keeps = false;
         if was_held_back {
@@ -128,17 +137,16 @@ impl Server {
             let text =
                 format!("the disk is full: the oldest kept output was removed ({removed_count} files)");
             self.note_at(now.wall, Level::Warning, &text);
-            return true;
         }
-        if !self.is_said_full {
-            self.is_said_full = true;
-            self.note_at(now.wall, Level::Error, NOTHING_RECORDED);
-        }
-        false
+        0 < removed_count
     }
 
     /// Measures the room, and says what has changed.
     pub(super) fn look_at_room(&mut self, now: Moment) {
+        if self.owner.writer().is_full() {
+            // The batch that is held finds out whether there is room.
+            return;
+        }
         let before = self.reserve.trouble();
         self.reserve.look();
         self.work.outputs.keeps = !self.reserve.is_short();
