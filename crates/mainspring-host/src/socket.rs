@@ -20,11 +20,12 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::libc::sockaddr_un;
 use nix::sys::socket::sockopt::SndBuf;
-use nix::sys::socket::{Backlog, UnixAddr, bind, listen as begin_to_listen, setsockopt};
+use nix::sys::socket::{Backlog, UnixAddr, bind, connect as dial_to, listen as begin_to_listen, setsockopt};
 use nix::sys::stat::SFlag;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
@@ -36,12 +37,17 @@ use crate::walk::{End, Walk, hold, kind};
 
 const _: () = assert!(MAX_ADDRESS_BYTES + 3 <= size_of::<sockaddr_un>(), "beside the family and a NUL");
 
+/// How long it is waited for a place among the connections that a server has not taken. One that is stopped
+/// or hangs takes none, and thousands may wait already.
+const PLACE_WAIT: Duration = Duration::from_secs(15);
+
 /// Connects to the server that listens at a path.
 ///
 /// # Errors
 ///
 /// The operating system's, and one of the kind `PermissionDenied` where another user could have chosen that
-/// server: the way to the socket, or the user that the server runs as, says so. Nothing was sent then.
+/// server: the way to the socket, or the user that the server runs as, says so. Nothing was sent then. One of
+/// the kind `TimedOut` where the server takes no connections.
 pub fn connect(path: &Path) -> io::Result<UnixStream> {
     let mut walk = Walk::to(path)?;
     let found = walk.run(End::Socket)?;
@@ -54,10 +60,11 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
     if (now.st_dev, now.st_ino) != (found.st_dev, found.st_ino) {
         return Err(io::Error::other("it was replaced on the way to it"));
     }
-    let (stream, is_held) = match held.connect()? {
+    let dial = |path: &Path| dial(path, PLACE_WAIT);
+    let (stream, is_held) = match held.connect(dial)? {
         Some(stream) => (stream, true),
         // By the name, which may lead to another server by now.
-        None => (UnixStream::connect(&walk.path)?, false),
+        None => (dial(&walk.path)?, false),
     };
     let server = peer_uid(&stream)?;
     // The service manager is root, listens in place of the server, and gives the socket to its user.
@@ -115,6 +122,32 @@ pub fn widen(stream: &UnixStream, bytes: usize) {
     let _ = setsockopt(stream, SndBuf, &bytes);
 }
 
+/// Connects to the socket at a path. A place among those whom its server has not taken is waited for so long.
+fn dial(path: &Path, longest: Duration) -> io::Result<UnixStream> {
+    // The mode of what is not bound means nothing.
+    let stream = UnixStream::from(new_socket(0)?);
+    // It bounds a connect as well.
+    stream.set_write_timeout(Some(longest))?;
+    let address = UnixAddr::new(path)?;
+    // With a bound for the wait the kernel does not begin it again after a signal.
+    let dialled = loop {
+        match dial_to(stream.as_raw_fd(), &address) {
+            Err(Errno::EINTR) => {}
+            dialled => break dialled,
+        }
+    };
+    match dialled {
+        Err(Errno::EAGAIN) => {
+            let text =
+                "it takes no connection, and too many wait already; kill -CONT wakes it if it was stopped";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+        }
+        dialled => dialled?,
+    }
+    stream.set_write_timeout(None)?;
+    Ok(stream)
+}
+
 /// Where to bind: the path without links, or where that is too long, through the descriptor of the folder.
 fn address(walk: &Walk, folder: &Folder, name: &OsStr) -> io::Result<PathBuf> {
     let whole = folder.path.join(name);
@@ -127,7 +160,8 @@ fn address(walk: &Walk, folder: &Folder, name: &OsStr) -> io::Result<PathBuf> {
 /// Whether it is a socket on which no process answers. Its folder was judged, so that its name may be used.
 fn is_unanswered(entry: &Entry, path: &Path) -> bool {
     let is_refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    let connect = || entry.connect().and_then(|held| held.map_or_else(|| UnixStream::connect(path), Ok));
+    let dial = |path: &Path| dial(path, PLACE_WAIT);
+    let connect = || entry.connect(dial).and_then(|held| held.map_or_else(|| dial(path), Ok));
     kind(&entry.found) == SFlag::S_IFSOCK && connect().is_err_and(is_refused)
 }
 
@@ -182,6 +216,28 @@ mod tests {
             is_over.store(true, Ordering::Relaxed);
             count
         })
+    }
+
+    #[test]
+    fn a_place_in_the_line_is_waited_for_so_long_and_not_for_ever() {
+        let folder = scratch::path("line");
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        begin_to_listen(&listener, Backlog::new(0).unwrap()).unwrap();
+        let wait = Duration::from_millis(50);
+        let mut waiting = Vec::new();
+        let error = loop {
+            match dial(&path, wait) {
+                Ok(stream) => waiting.push(stream),
+                Err(error) => break error,
+            }
+            assert!(waiting.len() < 10, "no place is left at some time");
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        listener.accept().unwrap();
+        dial(&path, wait).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

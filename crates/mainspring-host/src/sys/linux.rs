@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::{OFlag, openat, readlinkat};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
@@ -52,9 +52,12 @@ impl Entry {
         fs::set_permissions(way_to(&self.held), Permissions::from_mode(bits))
     }
 
-    /// Connects to the socket that it is, and to no other; `None` where that cannot be.
-    pub(crate) fn connect(&self) -> io::Result<Option<UnixStream>> {
-        match UnixStream::connect(way_to(&self.held)) {
+    /// Connects by a path to the socket that it is, and to no other; `None` where that cannot be.
+    pub(crate) fn connect(
+        &self,
+        by: impl FnOnce(&Path) -> io::Result<UnixStream>,
+    ) -> io::Result<Option<UnixStream>> {
+        match by(&way_to(&self.held)) {
             // There is no /proc, as in a bare chroot.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             other => other.map(Some),

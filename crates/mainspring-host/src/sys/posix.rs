@@ -18,7 +18,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, FcntlArg, FdFlag, OFlag, fcntl, openat, readlinkat};
@@ -72,9 +72,12 @@ impl Entry {
         Ok(fchmodat(&self.folder, self.name.as_os_str(), mode, FchmodatFlags::NoFollowSymlink)?)
     }
 
-    /// Connects to the socket that it is, and to no other; `None` where that cannot be.
+    /// Connects by a path to the socket that it is, and to no other; `None` where that cannot be.
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "there is no way by a descriptor")]
-    pub(crate) fn connect(&self) -> io::Result<Option<UnixStream>> {
+    pub(crate) fn connect(
+        &self,
+        _: impl FnOnce(&Path) -> io::Result<UnixStream>,
+    ) -> io::Result<Option<UnixStream>> {
         Ok(None)
     }
 
