@@ -24,10 +24,9 @@
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -75,7 +74,7 @@ pub(super) struct Outputs {
     pub(super) lost_bytes: u64,
     once_ended_count: u64,
     /// The runs that are dead letters, as far as is known here.
-    dead: BTreeSet<RunKey>,
+    dead: HashSet<RunKey>,
     /// Whether lines are kept; if not they are lost, and the log has them.
     pub(super) keeps: bool,
 }
@@ -88,7 +87,7 @@ impl Outputs {
             lost: HashSet::new(),
             lost_bytes: 0,
             once_ended_count: 0,
-            dead: BTreeSet::new(),
+            dead: HashSet::new(),
             keeps: true,
         }
     }
@@ -200,13 +199,11 @@ impl Outputs {
             return;
         }
         if let Some(directory) = self.path(key, cause).parent() {
-            let path_of = |key: &RunKey| self.path(key, cause);
             let open = self.open.keys().filter(|open| is_once || open.job == key.job);
-            let first = RunKey::new(key.job.clone(), Timestamp::MIN);
-            let first = if is_once { Bound::Unbounded } else { Bound::Included(first) };
-            let dead = self.dead.range((first, Bound::Unbounded));
-            let dead = dead.take_while(|dead| is_once || dead.job == key.job).map(path_of).collect();
-            prune(directory, keep, &open.map(path_of).collect(), &dead);
+            let open = open.map(|key| self.path(key, cause)).collect();
+            let job = (!is_once).then_some(&key.job);
+            let is_dead = |path: &Path| run_of(path, job).is_some_and(|run| self.dead.contains(&run));
+            prune(directory, keep, &open, is_dead);
         }
     }
 }
@@ -219,6 +216,21 @@ pub fn path(root: &Path, key: &RunKey, cause: Cause) -> PathBuf {
         Cause::Once => root.join(ONCE).join(format!("{}~{time}{series}{SUFFIX}", file_name(&key.job))),
         _ => root.join(&*file_name(&key.job)).join(format!("{time}{series}{SUFFIX}")),
     }
+}
+
+/// The run whose lines a file has, of a job or of a one-shot job.
+fn run_of(path: &Path, job: Option<&JobName>) -> Option<RunKey> {
+    let (name, time, series) = parts(path)?;
+    let job = job.cloned().or_else(|| JobName::new(&name.replace('=', ":")).ok())?;
+    Some(RunKey { job, nominal: time.parse().ok()?, series: series.parse().ok()? })
+}
+
+/// The name of a one-shot job, the nominal time and the series that the name of a file has.
+fn parts(path: &Path) -> Option<(&str, &str, &str)> {
+    let stem = path.file_stem()?.to_str()?;
+    let (name, rest) = stem.rsplit_once('~').unwrap_or(("", stem));
+    let (time, series) = rest.split_once('+').unwrap_or((rest, "0"));
+    Some((name, time, series))
 }
 
 /// A job's name in those of files. No file of Windows has a colon, and no job an equals sign.
@@ -252,9 +264,7 @@ fn latest_removed(directory: &Path) -> Option<String> {
 /// Removes a file of output, and keeps that one of its time was removed.
 fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)?;
-    let time = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let time = time.rsplit('~').next().and_then(|time| time.split('+').next()).unwrap_or(time);
-    if let Some(directory) = path.parent()
+    if let (Some(directory), Some((_, time, _))) = (path.parent(), parts(path))
         && latest_removed(directory).is_none_or(|latest| *latest < *time)
     {
         // Without room for it a removed output looks like one that was never written.
@@ -306,11 +316,14 @@ pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBu
 
 /// Removes the files that were written to the longest ago, beyond so many of dead letters and of others. A
 /// name tells when a run was due, and a backfill or another try of an old run writes later.
-fn prune(directory: &Path, keep: usize, open: &HashSet<PathBuf>, dead: &HashSet<PathBuf>) {
+fn prune(directory: &Path, keep: usize, open: &HashSet<PathBuf>, is_dead: impl Fn(&Path) -> bool) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let files = entries.flatten().map(|entry| entry.path());
-    let files = files.filter(|path| is_output(path) && !open.contains(path));
-    let (dead, others): (Vec<_>, Vec<_>) = files.partition(|path| dead.contains(path));
+    let files: Vec<_> = files.filter(|path| is_output(path) && !open.contains(path)).collect();
+    if files.len() <= keep {
+        return;
+    }
+    let (dead, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| is_dead(path));
     let written = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).ok();
     for mut files in [dead, others] {
         if files.len() <= keep {
@@ -396,6 +409,19 @@ mod tests {
         let line = read_line("a@x", text.trim_end_matches('\n')).unwrap();
         assert_eq!((line.attempt, line.stream.as_str(), line.text.as_str()), (2, "stderr", "one  two "));
         assert_eq!(line.time, "2026-11-21T03:00:01.250Z");
+    }
+
+    #[test]
+    fn the_name_of_a_file_says_whose_it_is() {
+        for (run, cause) in [
+            ("a@2026-01-01T00:00:00Z", Cause::Trigger),
+            ("12:a@2026-01-01T00:00:00.25Z#7", Cause::Backfill),
+            ("a~b+1@2026-01-01T00:00:00.000000001Z", Cause::Once),
+        ] {
+            let key: RunKey = run.parse().unwrap();
+            let job = (cause != Cause::Once).then_some(&key.job);
+            assert_eq!(run_of(&path(Path::new("o"), &key, cause), job).as_ref(), Some(&key));
+        }
     }
 
     #[test]
