@@ -18,7 +18,8 @@
 //! severe lines.
 //!
 //! Cost: lines are gathered and written once per turn of the loop, in pieces that a pipe takes whole. Only
-//! datagrams of journald are sent one by one.
+//! datagrams of journald are sent one by one. No other line of this process comes into a long one:
+//! `line_turn`.
 //!
 //! Does not block. If the reader is slow, lines wait here. Beyond [`MAX_PENDING_BYTES`] lines of output are
 //! left out of the log and counted; the files of output have them. Does not rotate files and does not send
@@ -33,6 +34,7 @@ pub mod forms;
 #[cfg_attr(windows, path = "log/no_journal.rs")]
 pub mod journal;
 pub mod line;
+pub(crate) mod line_turn;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -42,6 +44,7 @@ use jiff::{Timestamp, Zoned};
 
 use journal::Journal;
 pub use line::{Answer, Kind, Level, Line, Subject};
+use line_turn::LineTurn;
 use mainspring_exec::output::MAX_OUTPUT_LINE_BYTES;
 use mainspring_host::net::{BorrowedFd, PollFd, PollFlags, PollSource, poll};
 
@@ -85,6 +88,7 @@ pub struct Log<W> {
     datagram: Vec<u8>,
     /// The worker of a pool whose log it is.
     worker: Option<String>,
+    turn: LineTurn,
     /// What waits to be written; its first `written_bytes` are written already.
     pending: Vec<u8>,
     written_bytes: usize,
@@ -104,6 +108,7 @@ impl<W: Write + PollSource> Log<W> {
             journal: None,
             datagram: Vec::new(),
             worker: None,
+            turn: LineTurn::new(),
             pending: Vec::new(),
             written_bytes: 0,
             lost_count: 0,
@@ -160,6 +165,7 @@ impl<W: Write + PollSource> Log<W> {
             self.noted_count += std::mem::take(&mut self.lost_count);
             self.line(Line { level: Level::Warning, ..Line::note(time, text) });
         }
+        let Some(turns) = self.turn.begin() else { return };
         while self.has_pending() && !self.is_closed() && self.is_writable() {
             match self.write_piece() {
                 Ok(count) => self.written_bytes += count,
@@ -167,10 +173,13 @@ impl<W: Write + PollSource> Log<W> {
                 Err(error) => self.fail(error),
             }
         }
+        self.turn.end(turns, self.pending[..self.written_bytes].last().copied());
         if !self.has_pending() || self.is_closed() {
             self.clear();
         } else if MAX_PENDING_BYTES <= self.written_bytes {
-            self.pending.drain(..std::mem::take(&mut self.written_bytes));
+            // The last byte says whether a line has begun.
+            self.pending.drain(..self.written_bytes - 1);
+            self.written_bytes = 1;
         }
     }
 
@@ -199,9 +208,10 @@ impl<W: Write + PollSource> Log<W> {
         self.broken.is_some()
     }
 
-    /// What to poll for writing, if lines wait.
+    /// What to poll for writing, if lines wait and their turn has come. The end of another log's turn is
+    /// found with the next flush.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.writer.polled().filter(|_| self.has_pending())
+        self.writer.polled().filter(|_| self.has_pending() && self.turn.begin().is_some())
     }
 
     /// The failure that closed the log.
@@ -218,7 +228,7 @@ impl<W: Write + PollSource> Log<W> {
     fn write_piece(&mut self) -> io::Result<usize> {
         let rest = &self.pending[self.written_bytes..];
         let piece = &rest[..rest.len().min(PIECE_BYTES)];
-        // What else writes there comes between two lines, where they are short enough.
+        // A piece is whole lines, where they are short enough.
         let end = piece.iter().rposition(|byte| *byte == b'\n').map_or(piece.len(), |last| last + 1);
         let count = self.writer.write(&piece[..end])?;
         self.writer.flush()?;
@@ -256,6 +266,9 @@ mod tests {
     use std::fs::File;
     use std::io::{PipeReader, PipeWriter, Read, pipe};
     use std::os::unix::net::UnixDatagram;
+    use std::sync::Mutex;
+
+    use line_turn::Turns;
 
     fn time() -> Timestamp {
         "2026-11-21T05:47:58.0019Z".parse().unwrap()
@@ -317,6 +330,33 @@ mod tests {
         }
         text.extend_from_slice(written(log, reader).as_bytes());
         assert_eq!(String::from_utf8(text).unwrap().lines().count(), line_count);
+    }
+
+    #[test]
+    fn no_line_comes_into_the_middle_of_another_that_is_longer_than_a_pipe_takes() {
+        static TURNS: Mutex<Turns> = Turns::new();
+        let (mut log, mut reader) = piped();
+        let mut other = Log::new(log.writer.try_clone().unwrap());
+        (log.turn, other.turn) = (LineTurn::at(&TURNS), LineTurn::at(&TURNS));
+        // The rest of it is a line like those of the log.
+        let long = "2026-11-21T05:47:58.001Z mainspring note forged ".repeat(2 << 14);
+        log.line(output(&long));
+        other.line(output("another"));
+        let mut text = Vec::new();
+        let mut buffer = [0; 1 << 14];
+        while log.has_pending() {
+            log.flush(time());
+            let count = reader.read(&mut buffer).unwrap();
+            text.extend_from_slice(&buffer[..count]);
+            other.flush(time());
+            assert_eq!(other.fd().is_some(), other.has_pending() && !log.has_pending());
+        }
+        other.flush(time());
+        drop(other);
+        text.extend_from_slice(written(log, reader).as_bytes());
+        let text = String::from_utf8(text).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(matches!(lines[..], [one, two] if one.ends_with(&long) && two.ends_with("stdout another")));
     }
 
     /// A writer whose disk is full, until it is told otherwise.

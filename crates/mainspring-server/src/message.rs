@@ -2,20 +2,22 @@
 //!
 //! Beside a log of JSON each is a line of that log's form: a reader of both streams finds nothing else.
 //!
-//! Cost: one write.
+//! The level of the log leaves none of them out: they are few, and say where the page is, who signed in, what
+//! is wrong with a file and why a server does not start.
+//!
+//! Cost: one write; see `log::line_turn`.
 //!
 //! Does not fail: if standard error cannot be written, there is no other place for the message.
 
 use std::error::Error;
-use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 
-use crate::log::forms;
 pub use crate::log::line::PROGRAM;
 use crate::log::line::{Level, Line};
+use crate::log::{forms, line_turn};
 
 /// Whether the program has a log of JSON.
 static IS_JSON: AtomicBool = AtomicBool::new(false);
@@ -41,14 +43,14 @@ pub fn complain(error: &dyn Error) {
     tell(Level::Error, &text, &format!("{PROGRAM}: {}\n", plain::line(&text)));
 }
 
-/// The one place that writes to standard error: a text for a line of JSON, or as it is shown to people.
+/// The one way to standard error: a text for a line of JSON, or as it is shown to people.
 fn tell(level: Level, text: &str, shown: &str) {
     let mut bytes = Vec::new();
     match IS_JSON.load(Ordering::Relaxed) {
         true => forms::object(&Line { level, ..Line::note(Moment::now().wall, text) }, &mut bytes),
         false => bytes.extend_from_slice(plain::text(shown).as_bytes()),
     }
-    let _ = io::stderr().write_all(&bytes);
+    line_turn::say(&bytes);
 }
 
 /// An error and its causes on one line.
@@ -75,7 +77,7 @@ mod tests {
 
     #[test]
     fn an_error_is_shown_with_its_causes() {
-        let source = io::Error::from(io::ErrorKind::NotFound);
+        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
         let error = mainspring_file::source::FileError::Read { name: "f".into(), source };
         assert_eq!(with_causes(&error), "cannot read f: entity not found");
     }
