@@ -119,6 +119,7 @@ fn a_server_that_does_not_plan_tells_what_the_planner_tells() {
     // No server plans: what is known is told, and that.
     assert_eq!(planner.running.stop().0.code(), Some(0));
     other.says(&["status"], "no server plans now");
+    other.says(&["status"], "this server stands by: it was started never to plan");
     other.says(&["list"], "waits");
     let _ = fs::remove_dir_all(&folder);
 }

@@ -37,6 +37,9 @@ use super::release_watch::ReleaseWatch;
 use super::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
 use super::worker::{RunningWorker, labels_of};
 
+/// Why a server stands by that has never asked for the lease.
+const NEVER_PLANS: &str = "it was started never to plan";
+
 /// See the head of this file.
 #[derive(Debug)]
 pub struct Candidate {
@@ -165,6 +168,7 @@ impl Candidate {
     /// when it is asked again.
     pub fn acquire(&mut self) -> Result<Lease, StoreError> {
         if !self.plans {
+            self.standing.set(ProxyTarget::Owner, NEVER_PLANS.to_owned());
             return Err(StoreError::Held { by: "another server".to_owned(), left: Duration::from_secs(1) });
         }
         let opened_again = || {

@@ -287,7 +287,7 @@ impl RequestProxy {
     fn reply_to(&mut self, question: &Question<'_>) -> String {
         let Question { line, request, actor, reason } = *question;
         if request.looks() {
-            return self.standing.tables.reply(request);
+            return self.standing.tables.reply(request, reason);
         }
         let session = self.inbox.take().map_or_else(|| self.session(), Ok);
         let left = session.and_then(|session| {

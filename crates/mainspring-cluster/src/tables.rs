@@ -45,13 +45,15 @@ impl Tables {
         ask(&mut self.reader.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The answer to a question that looks, as the planner would write it. Of `logs` it is the end of the
-    /// output.
-    pub(super) fn reply(&self, request: &Request) -> String {
+    /// The answer to a question that looks, as the planner would write it, of a server that does not plan for
+    /// this reason. Of `logs` it is the end of the output.
+    pub(super) fn reply(&self, request: &Request, why_not: &str) -> String {
         let json = |response: &Response| serde_json::to_string(response).unwrap_or_default();
         let reply = match request {
-            Request::Logs { of, .. } => self.backend(|backend| streaming_requests::logs_of(backend, of)),
-            request => self.backend(|backend| backend.ask(request).map(|response| json(&response))),
+            Request::Logs { of, .. } => {
+                self.backend(why_not, |backend| streaming_requests::logs_of(backend, of))
+            }
+            request => self.backend(why_not, |backend| backend.ask(request).map(|response| json(&response))),
         };
         reply.unwrap_or_else(|error| json(&Response::Error(error)))
     }
@@ -59,11 +61,13 @@ impl Tables {
     /// What is found, or why not.
     fn backend<T>(
         &self,
+        why_not: &str,
         ask: impl FnOnce(&mut ReadOnlyBackend<'_>) -> Result<T, Error>,
     ) -> Result<T, ErrorWire> {
         let (data, began, now) = (&self.data, self.began.wall, Moment::now().wall);
-        let answer = self
-            .with_reader(|reader| ask(&mut ReadOnlyBackend { reader, is_shared: true, data, began, now }));
+        let answer = self.with_reader(|reader| {
+            ask(&mut ReadOnlyBackend { reader, is_shared: true, why_not, data, began, now })
+        });
         answer.map_err(|error| match error {
             Error::Refused(error) => error,
             error => ErrorWire::new(ErrorKind::Temporary, format!("the jobs cannot be read: {error}")),

@@ -64,7 +64,7 @@ impl OfflineStore {
     /// What answers from the store. That of a folder keeps no copies of outputs, so nothing is made of one.
     pub fn backend(&mut self) -> ReadOnlyBackend<'_> {
         let OfflineStore { store, data, now } = self;
-        ReadOnlyBackend { reader: store, is_shared: false, data, began: *now, now: *now }
+        ReadOnlyBackend { reader: store, is_shared: false, why_not: "", data, began: *now, now: *now }
     }
 
     /// Reads the whole store, and says what is wrong with it.

@@ -50,6 +50,8 @@ pub struct ReadOnlyBackend<'s> {
     pub reader: &'s mut dyn Reader,
     /// Whether servers share the store: another owner comes, and what is open may run.
     pub is_shared: bool,
+    /// Why the server that answers does not plan; empty if it is not known.
+    pub why_not: &'s str,
     /// Where copies of outputs go, and what `status` calls the data directory.
     pub data: &'s DataDirectory,
     /// What `status` calls the begin of the server.
@@ -152,6 +154,8 @@ impl ReadOnlyBackend<'_> {
         if !plans {
             // Those of a planner that is gone are over, or the next one tells them.
             status.troubles = vec![NO_PLANNER.to_owned()];
+            let stands_by = || format!("this server stands by: {}", self.why_not);
+            status.troubles.extend((!self.why_not.is_empty()).then(stands_by));
         }
         Ok(Response::Status(Box::new(StatusWire {
             paused: paused.is_some(),
@@ -388,7 +392,8 @@ mod tests {
     fn listed(store: &mut MemoryStore) -> Vec<JobWire> {
         let data = DataDirectory::find(Some("/nowhere".as_ref()));
         let at = Timestamp::UNIX_EPOCH;
-        let mut backend = ReadOnlyBackend { reader: store, is_shared: true, data: &data, began: at, now: at };
+        let mut backend =
+            ReadOnlyBackend { reader: store, is_shared: true, why_not: "", data: &data, began: at, now: at };
         let (mut jobs, mut next) = (Vec::new(), None);
         loop {
             let list = Request::List(ListWire { after: next, ..ListWire::default() });
