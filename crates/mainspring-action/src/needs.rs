@@ -49,6 +49,9 @@ pub fn handler(name: &str) -> Option<WorkerLabel> {
 /// Why that is none.
 pub fn given(text: &str) -> Result<WorkerLabel, String> {
     let label = WorkerLabel::new(text).map_err(|error| error.to_string())?;
+    if is_own(text) {
+        return Err(format!("`{text}` is what a server says of itself"));
+    }
     // Alone in `on` it names a label, unless it says something else there.
     match text.parse::<WorkerSelector>().is_ok_and(|selector| !selector.labels().is_empty()) {
         true => Ok(label),
@@ -56,10 +59,9 @@ pub fn given(text: &str) -> Result<WorkerLabel, String> {
     }
 }
 
-/// Whether a label says what a program knows of itself, so that no person gives it.
-pub fn is_reserved(label: &WorkerLabel) -> bool {
-    let text = label.as_str();
-    [SERVER, HANDLERS].contains(&text) || ["handler=", "host="].iter().any(|begin| text.starts_with(begin))
+/// Whether a label says what a program carries out, which no person gives.
+fn is_own(text: &str) -> bool {
+    [SERVER, HANDLERS].contains(&text) || text.starts_with("handler=")
 }
 
 /// A label of this program's own.
@@ -68,7 +70,7 @@ pub fn is_reserved(label: &WorkerLabel) -> bool {
 /// When the text is no label, or one that a person may give.
 pub fn known(text: &str) -> WorkerLabel {
     let label = WorkerLabel::new(text).expect("a word of ours is a label");
-    assert!(is_reserved(&label), "no person gives it to a worker");
+    assert!(is_own(text), "no person gives it to a worker");
     label
 }
 
@@ -82,10 +84,16 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_says_something_else_in_on_is_no_label() {
-        for (text, part) in
-            [("all", "`all` says in `on`"), ("any", "`any` says in `on`"), ("a,b", "`,` may not")]
-        {
+    fn a_word_that_says_something_else_is_no_label() {
+        let cases = [
+            ("all", "`all` says in `on`"),
+            ("any", "`any` says in `on`"),
+            ("a,b", "`,` may not"),
+            ("handler=mail", "says of itself"),
+            (SERVER, "says of itself"),
+            (HANDLERS, "says of itself"),
+        ];
+        for (text, part) in cases {
             let error = given(text).unwrap_err();
             assert!(error.contains(part), "{error}");
         }

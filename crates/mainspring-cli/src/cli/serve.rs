@@ -22,7 +22,7 @@ use super::listen::ListenArgs;
 use super::value::{parse_grace, parse_zone};
 use crate::client::Address;
 use crate::client::http::{Site, parse_url};
-use mainspring_action::needs::{given, is_reserved};
+use mainspring_action::needs::given;
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_file::hook::Target;
 use mainspring_job::WorkerLabel;
@@ -93,8 +93,8 @@ pub struct AskArgs {
 
 /// A label that a person may give: what a program knows of itself is not said by one.
 fn parse_label(text: &str) -> Result<WorkerLabel, String> {
-    let label = given(text)?;
-    if is_reserved(&label) { Err(format!("`{text}` is what a server says of itself")) } else { Ok(label) }
+    let is_host = text.starts_with("host=");
+    if is_host { Err(format!("`{text}` is what a server says of itself")) } else { given(text) }
 }
 
 /// The arguments of `serve`.
