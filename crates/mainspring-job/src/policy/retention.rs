@@ -1,8 +1,8 @@
 //! Retention: how much of a job's history is kept.
 //!
 //! A run that has ended is dropped when it is older than `days`, or when `keep` later ones have ended. The
-//! store is pruned after each sixteenth end (of one-shot jobs after the 256th), so up to 15 (255) more may be
-//! there. Open runs and dead letters are never dropped: the first are needed, and the second wait for a
+//! store is pruned after each sixteenth end (of one-shot jobs after the 1,000th), so up to 15 (999) more may
+//! be there. Open runs and dead letters are never dropped: the first are needed, and the second wait for a
 //! person. A dropped run cannot run again by mistake, because its time is not after the job's watermark.
 
 use std::fmt;
