@@ -27,7 +27,7 @@ use crate::output::{Note, Output};
 use crate::policy::DeadLetters;
 use crate::reason::Reason;
 use crate::record::Pause;
-use crate::run::{Cause, Run, RunKey};
+use crate::run::{Cause, Run};
 use crate::state::RunState;
 
 /// What becomes of an attempt.
@@ -50,10 +50,18 @@ fn attempt_in_round(run: &Run) -> u32 {
 
 impl Planner {
     pub(super) fn ended(&mut self, now: Timestamp, end: AttemptEnd) {
-        let AttemptEnd { key, attempt, outcome, age, retry_at } = end;
-        let key = &key;
-        let is_this = |live: &&Live| live.run.state == RunState::Running && live.run.attempt == attempt;
-        let Some(live) = self.runs.get(key).filter(is_this) else { return };
+        let key = end.key.clone();
+        let is_this = |live: &&Live| live.run.state == RunState::Running && live.run.attempt == end.attempt;
+        if self.runs.get(&key).filter(is_this).is_some() {
+            let live = self.leave(&key);
+            self.conclude(now, live, end);
+            self.promote(&key.job);
+        }
+    }
+
+    /// The attempt of a run that has left is over.
+    pub(super) fn conclude(&mut self, now: Timestamp, live: Live, end: AttemptEnd) {
+        let AttemptEnd { outcome, age, retry_at, .. } = end;
         let (state, reason) = match (&outcome, live.kill_reason.clone()) {
             (Outcome::Succeeded, _) => (RunState::Succeeded, None),
             (_, Some(reason)) => (RunState::Cancelled, Some(reason)),
@@ -66,28 +74,25 @@ impl Planner {
             }
             (Outcome::CutOff(reason), None) => (RunState::Abandoned, Some(reason.clone())),
             (Outcome::Returned, None) if self.is_defined(&live.run) => {
-                return self.take_back(now, key, retry_at);
+                return self.take_back(now, live, retry_at);
             }
             (Outcome::Returned, None) => (RunState::Cancelled, Some(Reason::JobRemovedNoRetry)),
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, None),
         };
         if live.run.cause != Cause::Once {
-            self.clear_crashes(&key.job);
+            self.clear_crashes(&live.run.key.job);
         }
-        let live = self.leave(key);
         let at = now.checked_sub(age).unwrap_or(now);
         // The planner before may have had another clock.
         let at = live.run.started.map_or(at, |started| at.max(started)).min(now);
         let outcome = if let Outcome::CutOff(_) = outcome { Outcome::Killed } else { outcome };
         let end = AttemptFate { state, at, outcome: Some(outcome), reason, crashes: 0, retry_at };
         self.end_attempt(now, live, end);
-        self.promote(&key.job);
     }
 
     /// A run that has not begun where it was to, or that its handler put off: it waits for its place again.
     /// One that was not put off keeps its turn.
-    fn take_back(&mut self, now: Timestamp, key: &RunKey, retry_at: Option<Timestamp>) {
-        let mut live = self.leave(key);
+    fn take_back(&mut self, now: Timestamp, mut live: Live, retry_at: Option<Timestamp>) {
         if let Some(work) = self.work_of(&live.run) {
             live.work = work;
         }
@@ -101,14 +106,16 @@ impl Planner {
         live.run.forgiven = RunState::Running.forgives(state).of(live.run.attempt, live.run.forgiven);
         (live.run.state, live.run.due, live.run.reason) = (state, due, Some(reason));
         live.is_resumed = false;
+        if !self.has_place(&live) {
+            return self.end_unstarted(now, &live, RunState::Missed, Reason::WorkerGone);
+        }
         if put_off_until.is_some() {
-            let (key, attempt) = (key.clone(), live.run.attempt + 1);
+            let (key, attempt) = (live.run.key.clone(), live.run.attempt + 1);
             self.ledger.perform(Output::Note(Note::Retrying { key, attempt, due }));
             self.schedule(now, live);
         } else {
             self.runs.queue(live);
         }
-        self.promote(&key.job);
     }
 
     /// Ends the attempt of a run that has left.

@@ -2,7 +2,8 @@
 //!
 //! | a run was | it becomes |
 //! |---|---|
-//! | running, at a worker that is there | as it was; over, if the worker has reported that |
+//! | running, and its worker has reported its end | over, as it was reported |
+//! | running, at a worker that is there | as it was |
 //! | running, elsewhere | `abandoned`, before anything else, and its retry policy decides what follows |
 //! | scheduled | as it was; if its time has passed, it is due now |
 //! | queued | as it was, in the line for its slot |
@@ -12,18 +13,19 @@
 //!
 //! Does not describe the effects of a crash on a job: see `crash`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::{Live, Planner};
-use crate::input::Input;
+use crate::input::{AttemptEnd, Input};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::{Operation, Takeover};
 use crate::reason::Reason;
 use crate::record::{JobRecord, PauseTerms};
-use crate::run::{Cause, Run};
+use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
 /// The epoch of the first owner of a store: none came before it.
@@ -80,7 +82,7 @@ impl Planner {
         self.recall_starts(now, &restored);
         let (running, waiting): (Vec<Run>, Vec<Run>) =
             restored.into_iter().partition(|run| run.state == RunState::Running);
-        self.take_over(now, takeover, running);
+        self.take_over(now, takeover, running, &early);
         for input in early {
             match input {
                 Input::Ended(end) => self.ended(now, end),
@@ -134,12 +136,30 @@ impl Planner {
     }
 
     /// Runs that were running: they go on, or are over before anything else.
-    fn take_over(&mut self, now: Timestamp, takeover: Takeover, running: Vec<Run>) {
+    fn take_over(&mut self, now: Timestamp, takeover: Takeover, running: Vec<Run>, early: &[Input]) {
         let is_there = |run: &Run| run.worker.is_some_and(|id| self.runs.slots.workers.has(id));
-        let (there, cut_off): (Vec<Run>, Vec<Run>) = running.into_iter().partition(is_there);
+        let (there, gone): (Vec<Run>, Vec<Run>) = running.into_iter().partition(is_there);
+        let end = |input: &Input| match input {
+            Input::Ended(end) => Some(((end.key.clone(), end.attempt), end.clone())),
+            _ => None,
+        };
+        let mut ends: HashMap<(RunKey, u32), AttemptEnd> = early.iter().filter_map(end).collect();
+        let (mut ended, mut cut_off) = (Vec::new(), Vec::new());
+        for run in gone {
+            match ends.remove(&(run.key.clone(), run.attempt)) {
+                Some(end) => ended.push((self.resumed(run), end)),
+                None => cut_off.push(run),
+            }
+        }
         let lived_until = self.quarantine.owner_lived_until(now);
         self.quarantine.take_over(takeover, lived_until, cut_off.iter());
         self.resume_running(there);
+        // A planner that took their worker for lost may have fallen before it had their ends on record.
+        for (mut live, end) in ended {
+            self.settle(&mut live);
+            self.conclude(now, live, end);
+            self.ledger.end_unit();
+        }
         let mut lives = Vec::new();
         for run in cut_off {
             match self.live(&run) {

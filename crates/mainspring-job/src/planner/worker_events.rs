@@ -75,13 +75,19 @@ impl Planner {
     /// Takes over the runs that are running at workers that are there when planning begins.
     pub(super) fn resume_running(&mut self, running: Vec<Run>) {
         for run in running {
-            let mut live = self.live(&run).unwrap_or_else(|| {
-                // Its job was removed while it ran, and nothing is asked of it but its end.
-                let nothing = Action::new(String::new(), String::new()).expect("nothing is short enough");
-                Live::new(run, Arc::new(Work::new(nothing)))
-            });
-            live.is_resumed = true;
+            let live = self.resumed(run);
             self.runs.restore_running(live);
         }
+    }
+
+    /// What the planner keeps of a run that had started before it.
+    pub(super) fn resumed(&self, run: Run) -> Live {
+        let mut live = self.live(&run).unwrap_or_else(|| {
+            // Its job was removed while it ran, and nothing is asked of it but its end.
+            let nothing = Action::new(String::new(), String::new()).expect("nothing is short enough");
+            Live::new(run, Arc::new(Work::new(nothing)))
+        });
+        live.is_resumed = true;
+        live
     }
 }

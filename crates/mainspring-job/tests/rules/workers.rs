@@ -125,6 +125,33 @@ fn what_workers_reported_before_planning_began_is_over_before_anything_is_planne
 }
 
 #[test]
+fn what_a_worker_had_reported_before_it_was_gone_is_over_so_whoever_had_read_it() {
+    let each = "on=all overlap=allow retry=2,backoff=1s,jitter=0%,on=abandoned";
+    let policies = "overlap=allow retry=2,backoff=1s,jitter=0%,on=abandoned";
+    let mut shell = pool(vec![job("j", "@every 10m", policies), job("each", "0 1 * * *", each)], &[9, 9]);
+    shell.live("2026-01-01T01:00:00Z");
+    let lost = shell.others.remove(0).id;
+    let at_lost: Vec<Start> = shell.started.iter().filter(|start| start.worker == lost).cloned().collect();
+    assert_eq!(at_lost.iter().map(|start| start.key.job.as_str()).collect::<Vec<_>>(), ["j", "each", "j"]);
+    // The planner before had taken the worker for lost, and fell: the last end of it alone was not reported.
+    let outcomes = [Outcome::Succeeded, Outcome::Returned];
+    let ends = at_lost.iter().zip(outcomes).map(|(Start { key, attempt, .. }, outcome)| {
+        let mut end = AttemptEnd::new(key.clone(), *attempt, outcome);
+        end.age = std::time::Duration::from_secs(1);
+        end.into()
+    });
+    shell.early = ends.collect();
+    shell.now = at("2026-01-01T01:00:02Z");
+    shell.boot();
+    let ended = shell.store.run(&at_lost[0].key).unwrap().unwrap();
+    assert_eq!((ended.state, ended.ended), (RunState::Succeeded, Some(at("2026-01-01T01:00:01Z"))));
+    let returned = shell.store.run(&at_lost[1].key).unwrap().unwrap();
+    assert_eq!((returned.state, returned.reason), (RunState::Missed, Some(Reason::WorkerGone)));
+    let cut_off = shell.store.run(&at_lost[2].key).unwrap().unwrap();
+    assert_eq!((cut_off.state, cut_off.outcome), (RunState::Scheduled, None));
+}
+
+#[test]
 fn what_ran_at_a_worker_that_is_gone_is_abandoned_once_and_tried_elsewhere() {
     let policies = "overlap=allow retry=2,backoff=1s,jitter=0%,on=abandoned";
     let mut shell = pool(vec![job("j", "@every 1h", policies)], &[1, 1]);

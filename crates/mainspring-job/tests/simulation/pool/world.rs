@@ -311,6 +311,7 @@ impl Pool {
     pub(crate) fn commit(&mut self, index: usize, batch: &Batch) -> Result<Commit, StoreError> {
         let lease = self.servers[index].planner.as_ref().expect("a planner writes").lease;
         self.note_places(index, batch);
+        self.check_ends(index, batch);
         let goes_wrong = !self.is_calm && self.random.one_in(30);
         if goes_wrong && self.random.one_in(2) {
             self.seen.insert("a commit that was lost");
@@ -366,6 +367,22 @@ impl Pool {
                     self.seen.insert("a run for each worker");
                 }
             }
+        }
+    }
+
+    /// What the planner was told of an end is what it has on record.
+    fn check_ends(&mut self, index: usize, batch: &Batch) {
+        let Some(part) = &self.servers[index].planner else { return };
+        let is_told = |of: &RunKey, number: u32| {
+            let mut told = self.reports.iter().filter(|report| part.received.contains(&report.number));
+            told.any(|report| report.key == *of && report.attempt == number)
+        };
+        let untrue = batch.operations.iter().find_map(|operation| match operation {
+            Operation::End { key, attempt, outcome: None, .. } if is_told(key, *attempt) => Some(key.clone()),
+            _ => None,
+        });
+        if let Some(key) = untrue {
+            self.wrong(format!("untrue: {key} is abandoned, and its worker has reported its end"));
         }
     }
 
