@@ -114,7 +114,10 @@ impl Planner {
             let is_loop = has_crashed && MAX_CRASHES <= crashes;
             let reason = if is_loop { Reason::CrashLoop(crashes) } else { self.quarantine.why_cut_off() };
             self.ledger.perform(Output::Note(Note::Abandoned { key, reason: reason.clone() }));
-            let (state, reason) = (RunState::Abandoned, Some(reason));
+            // What was asked to end is over, and is not tried again.
+            let killed = live.kill_reason.clone();
+            let state = if killed.is_some() { RunState::Cancelled } else { RunState::Abandoned };
+            let reason = killed.or(Some(reason));
             let end = AttemptFate { state, at: now, outcome: None, reason, crashes, retry_at: None };
             self.end_attempt(now, live, end);
             self.ledger.end_unit();

@@ -125,6 +125,18 @@ fn what_workers_reported_before_planning_began_is_over_before_anything_is_planne
 }
 
 #[test]
+fn what_a_person_asked_to_end_is_cancelled_and_not_tried_again_though_its_worker_is_gone() {
+    let policies = "retry=2,backoff=1s,jitter=0%,on=abandoned dead-letters=always";
+    let mut shell = pool(vec![job("j", "0 1 * * *", policies)], &[1, 1]);
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(shell.command(Command::Cancel(shell.started[0].key.clone())), Reply::Done);
+    shell.tell(gone(101, Takeover::Unclean, Some(16)));
+    shell.live("2026-01-01T01:01:00Z");
+    assert_eq!(shell.states("j"), "cancelled");
+    assert_eq!(shell.runs("j")[0].reason, Some(Reason::Cancelled));
+}
+
+#[test]
 fn what_a_worker_had_reported_before_it_was_gone_is_over_so_whoever_had_read_it() {
     let each = "on=all overlap=allow retry=2,backoff=1s,jitter=0%,on=abandoned";
     let policies = "overlap=allow retry=2,backoff=1s,jitter=0%,on=abandoned";
