@@ -68,16 +68,15 @@ impl Planner {
             (Outcome::TimedOut, None) => (RunState::TimedOut, None),
             // A worker kills what a planner asked it to: the one before this did.
             (Outcome::Killed, None) if live.is_resumed => (RunState::Cancelled, Some(Reason::Cancelled)),
-            // The shell killed it in order to end: as if the server had died, but with the time of its end.
-            (Outcome::Killed, None) if self.activity.is_stopping() => {
-                (RunState::Abandoned, Some(Reason::ServerStopped))
-            }
+            // The shell killed it in order to end: as if the server had died, but with the time of its end. A
+            // worker of an older version says no more, beside whatever planner it ends.
+            (Outcome::Killed, None) => (RunState::Abandoned, Some(Reason::ServerStopped)),
             (Outcome::CutOff(reason), None) => (RunState::Abandoned, Some(reason.clone())),
             (Outcome::Returned, None) if self.is_defined(&live.run) => {
                 return self.take_back(now, live, retry_at);
             }
             (Outcome::Returned, None) => (RunState::Cancelled, Some(Reason::JobRemovedNoRetry)),
-            (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, None),
+            (Outcome::Failed(_), None) => (RunState::Failed, None),
         };
         if live.run.cause != Cause::Once {
             self.clear_crashes(&live.run.key.job);

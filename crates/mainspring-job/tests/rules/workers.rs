@@ -264,9 +264,10 @@ fn nothing_starts_at_a_worker_that_leaves_and_what_it_ends_by_itself_is_abandone
     shell.tell(gone(101, Takeover::Clean, None));
     assert_eq!(shell.states("j"), "abandoned running queued");
     assert_eq!(shell.runs("j")[0].reason, Some(Reason::ServerStopped));
-    // What is said to be killed and no planner asked for has failed.
+    // A worker of an older version says no reason.
     shell.end(1, Outcome::Killed);
-    assert_eq!(shell.states("j"), "abandoned failed running");
+    assert_eq!(shell.states("j"), "abandoned abandoned running");
+    assert_eq!(shell.runs("j")[1].reason, Some(Reason::ServerStopped));
 }
 
 #[test]

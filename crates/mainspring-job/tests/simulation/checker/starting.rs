@@ -40,7 +40,7 @@ pub(crate) fn watch_dead_first(model: &Model<'_>, event: &Event) -> Verdict {
     if *state == RunState::Abandoned {
         let is_true = match model.takeover {
             _ if outcome.is_some() && is_by_server => *reason == Some(Reason::ServerCutOff),
-            _ if outcome.is_some() => model.is_stopping && *reason == Some(Reason::ServerStopped),
+            _ if outcome.is_some() => *reason == Some(Reason::ServerStopped),
             Takeover::Clean => *reason == Some(Reason::ServerEnded),
             Takeover::Rebooted => *reason == Some(Reason::MachineDown),
             Takeover::Unclean => matches!(reason, Some(Reason::ServerDied | Reason::CrashLoop(_))),

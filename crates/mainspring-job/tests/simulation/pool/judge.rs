@@ -67,7 +67,7 @@ fn what_is_for_each_worker_ran_at_each(pool: &Pool) -> Result<(), String> {
 }
 
 /// Only its worker, or the loss or the end of that, abandons a run: no planner's fall does. And what its
-/// worker ended by itself is no failure.
+/// worker ended by itself is abandoned, unless a client asked for that.
 fn what_ended_by_itself_is_recorded_so(pool: &Pool) -> Result<(), String> {
     for (key, attempt, state) in &pool.ends {
         let place: Option<WorkerId> = pool.begun.get(&(key.clone(), *attempt)).copied().flatten();
@@ -75,8 +75,9 @@ fn what_ended_by_itself_is_recorded_so(pool: &Pool) -> Result<(), String> {
         let has_left = place.is_some_and(|id| pool.left.contains(&id));
         let process = pool.processes.iter().find(|it| it.key == *key && it.attempt == *attempt);
         let (has_begun, is_cut_off) = (process.is_some(), process.is_some_and(|it| it.is_cut_off));
-        let is_no_failure = state.is_open() || matches!(state, RunState::Abandoned | RunState::Cancelled);
-        if is_cut_off && !is_no_failure {
+        let is_asked = pool.cancelled.contains(&(key.clone(), *attempt));
+        let is_said = *state == RunState::Abandoned || is_asked && *state == RunState::Cancelled;
+        if is_cut_off && !state.is_open() && !is_said {
             return Err(format!("untrue: {key} #{attempt} is {state}, and its worker ended it by itself"));
         }
         if *state == RunState::Abandoned && has_left && !has_begun {

@@ -174,7 +174,9 @@ impl Pool {
             let Some(part) = &self.servers[index].planner else { return };
             let running = part.planner.open_runs().filter(|run| run.state == RunState::Running);
             let Some(run) = running.last() else { return };
-            Command::Cancel(run.key.clone())
+            let (key, attempt) = (run.key.clone(), run.attempt);
+            self.cancelled.insert((key.clone(), attempt));
+            Command::Cancel(key)
         } else {
             self.submit_count += 1;
             let policies = "retry=30,backoff=1s,factor=1,on=failed+abandoned misfire=latest,grace=1h";

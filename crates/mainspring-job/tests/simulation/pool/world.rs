@@ -84,6 +84,8 @@ pub(crate) struct Pool {
     pub rows: BTreeMap<WorkerId, Row>,
     pub reports: Vec<Report>,
     pub kills: BTreeSet<(WorkerId, RunKey, u32)>,
+    /// What a client asked to end.
+    pub cancelled: BTreeSet<(RunKey, u32)>,
     /// Commits that a planner has given up, each with when it comes.
     pub late: Vec<(Millis, Lease, Batch)>,
     pub servers: Vec<Server>,
@@ -173,6 +175,7 @@ impl Pool {
             rows: BTreeMap::new(),
             reports: Vec::new(),
             kills: BTreeSet::new(),
+            cancelled: BTreeSet::new(),
             late: Vec::new(),
             servers,
             processes: Vec::new(),
