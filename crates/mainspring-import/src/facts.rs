@@ -41,9 +41,9 @@ pub(crate) struct JobFacts {
     pub(crate) is_quartz: bool,
     /// From what `H` and `~` choose their values.
     pub(crate) hash: Option<String>,
-    /// Its bounds, as times.
+    /// Its bounds, as times. It is due at both.
     pub(crate) start: Option<String>,
-    pub(crate) end: Option<String>,
+    pub(crate) last: Option<String>,
     /// After how many runs it is done.
     pub(crate) max_runs: Option<u64>,
     /// Which of its group starts first.

@@ -22,6 +22,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::ToSpan;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use mainspring_action::body::Body;
 use mainspring_file::crontab::names::numbered;
@@ -199,7 +201,7 @@ fn table(name: &JobName, job: &JobFacts) -> String {
     text("day_rule", job.day_rule);
     text("hash", job.hash.as_deref());
     text("start", job.start.as_deref());
-    text("end", job.end.as_deref());
+    text("end", job.last.as_deref().map(just_after).as_deref());
     table.body(&Body::Process(job.body.clone()));
     table.policies(&job.policies);
     job.max_runs.iter().for_each(|count| table.raw("max_runs", &count.to_string()));
@@ -212,6 +214,18 @@ fn table(name: &JobName, job: &JobFacts) -> String {
         job.sendmail.iter().for_each(|program| table.text("sendmail", program));
     }
     table.finish()
+}
+
+/// The first time after one: `end` is the first time at which nothing is due, and the others name the last at
+/// which something is, in microseconds at most.
+fn just_after(last: &str) -> String {
+    let date_bytes = "2026-12-31".len();
+    let behind = last.get(date_bytes..).and_then(|time| time.find(['Z', 'z', '+', '-', '[']));
+    let (civil, zone) = last.split_at(behind.map_or(last.len(), |at| date_bytes + at));
+    // What is no time is told where the table is read.
+    let after =
+        civil.parse::<DateTime>().map(|time| format!("{}{zone}", time.saturating_add(1.microsecond())));
+    after.unwrap_or_else(|_| last.to_owned())
 }
 
 /// The names that are taken, and the numbers behind names that were wanted twice.

@@ -9,11 +9,13 @@ use std::fs;
 use std::path::Path;
 
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::problem::render;
 use mainspring_file::source::Source;
 use mainspring_import::{Import, Kind, Options, import};
+use mainspring_job::Next;
 
 struct Example {
     title: String,
@@ -130,6 +132,34 @@ fn cronjobs_of_kubernetes_become_job_files() {
 #[test]
 fn expressions_of_quartz_become_job_files() {
     look("quartz", Kind::Quartz);
+}
+
+#[test]
+fn a_time_that_is_the_last_in_another_scheduler_is_due_and_none_after_it() {
+    let last: Timestamp = "2030-05-30T05:30:00Z".parse().unwrap();
+    for (name, text) in [
+        (
+            "a.yaml",
+            "- {id: a, func: 'a:b', trigger: cron, hour: 6, minute: 30, end_date: '2030-05-30 06:30', timezone: Africa/Lagos}",
+        ),
+        (
+            "b.yaml",
+            "- {id: b, func: 'a:b', trigger: interval, seconds: 0.5, end_date: '2030-05-30T05:30:00.000000+00:00'}",
+        ),
+        (
+            "c.xml",
+            "<schedule><trigger><cron><cron-expression>0 30 5 * * ?</cron-expression><time-zone>UTC</time-zone>\
+                   <end-time>2030-05-30T07:30:00.000+02:00</end-time></cron></trigger></schedule>",
+        ),
+    ] {
+        let options = Options { kind: None, format: Format::User, run: Some("true".to_owned()) };
+        let text = import(&[Source::new(name, text)], &options).text;
+        let file = LoadedFile::parse(&Source::new("made.toml", text.as_str()), Format::User, &TimeZone::UTC);
+        let timetable = &file.jobs.first().unwrap_or_else(|| panic!("{name}: {text}")).job.timetable;
+        let before = last - SignedDuration::from_nanos(1);
+        assert_eq!(timetable.next_after(before), Next::At(last), "{name}: {text}");
+        assert_eq!(timetable.next_after(last), Next::Never, "{name}: {text}");
+    }
 }
 
 #[test]

@@ -66,7 +66,12 @@ pub(super) const TRIGGER_KEYS: &[Key<JobWords, Node>] = &[
         |job, node| job.job.start = job.text(node).map(iso),
         "a period counts from 1970 here, and not from it",
     ),
-    is("end_date", "end", |job, node| job.job.end = job.text(node).map(iso), ""),
+    is(
+        "end_date",
+        "end",
+        |job, node| job.job.last = job.text(node).map(iso),
+        "it may be due at it, so here `end` is a microsecond later",
+    ),
     is("timezone", "zone", Draft::read_zone, ""),
     near("jitter", "jitter", jitter, "a run starts up to this much later, and never earlier"),
     is("weeks", "every", |job, node| period(job, node, 604_800), "the parts of an interval are added"),

@@ -74,7 +74,12 @@ const QUARTZ_KEYS: &[Key<JobKey, PlacedText>] = &[
         "FIRE_ONCE_NOW and SMART_POLICY, which is the default, are `latest` of any age, DO_NOTHING is `none`, IGNORE_MISFIRE_POLICY is `all`",
     ),
     is("start-time", "start", |trigger, content| trigger.job.start = Some(content.text.clone()), ""),
-    is("end-time", "end", |trigger, content| trigger.job.end = Some(content.text.clone()), ""),
+    is(
+        "end-time",
+        "end",
+        |trigger, content| trigger.job.last = Some(content.text.clone()),
+        "it may be due at it, so here `end` is a microsecond later",
+    ),
     is("priority", "priority", priority, "5 is the usual one there, and 0 here"),
     is("description", "a comment", |trigger, content| trigger.job.comment(content.text.clone()), ""),
     unneeded("group", "of triggers with one name the second gets a number"),
