@@ -15,8 +15,8 @@
 //! | `slack:https://` and the like | the same, where the host does not say which kind it is |
 //! | anything else | a shell, as the user of the job, with variables `NOTIFY_..` |
 //!
-//! Each notification is a one-shot job, with retries and a timeout. These jobs have a group of their own and
-//! the lowest priorities.
+//! Each notification is a one-shot job, with retries and a timeout. These jobs have groups of their own, one
+//! for each user, and the lowest priorities.
 //!
 //! Cost: a small document for each call.
 //!
@@ -41,6 +41,7 @@ use mainspring_job::{
 use mainspring_host::accounts::Account;
 use mainspring_host::sys::host_name;
 
+use crate::crontab::habits::{Habits, MAX_USER_OPEN};
 use crate::plain;
 use crate::spelling::suggestion;
 
@@ -55,6 +56,10 @@ const _: () =
 
 /// How many notifications are under way at once: few, so that jobs have their places.
 const GROUP_LIMIT: u32 = 4;
+
+/// How many notifications of another user's jobs are under way: they take no place of the server's own, nor
+/// of a third user.
+const MAX_USER_NOTIFICATIONS: u32 = 2;
 
 /// By which rules a notification is made: at least once, for a while, and never for long.
 const POLICIES: &str =
@@ -73,13 +78,24 @@ const PRIORITY_OF_OTHERS: i8 = i8::MIN;
 
 const _: () = assert!(PRIORITY_OF_OTHERS < PRIORITY, "no user's crontab holds up what root is told");
 
-/// The group of all notifications.
+/// The group of the notifications of the server's own jobs. That of another user has `@` and the user behind
+/// its name.
 ///
 /// # Panics
 ///
 /// Never: the name is one.
 pub fn group() -> Group {
     Group::new(JobName::new("mainspring:notify").expect("letters and a colon are a name"), GROUP_LIMIT)
+}
+
+/// The groups of all notifications: that of the server's own, and those of each other user.
+///
+/// # Panics
+///
+/// Never: the names are some.
+pub fn groups() -> Vec<Group> {
+    let name = JobName::new(&format!("{}@", group().name)).expect("a name and @ are a name");
+    vec![group(), Group::new(name, MAX_USER_NOTIFICATIONS).with_max_open(MAX_USER_OPEN)]
 }
 
 /// Who is told.
@@ -325,8 +341,9 @@ impl JobHook {
         // What is too long to be told is not: the history has it.
         let policies = policies.parse().expect("these are policies");
         let mut work = Work::new(body.encode().ok()?).with_policies(policies);
-        work.priority = if self.user_name() == ourselves() { PRIORITY } else { PRIORITY_OF_OTHERS };
-        work.group = Some(group().name);
+        let user = Some(self.user_name().to_owned()).filter(|user| user != ourselves());
+        work.priority = if user.is_none() { PRIORITY } else { PRIORITY_OF_OTHERS };
+        work.group = Some(Habits { user, ..Habits::default() }.named(group().name));
         Some(work)
     }
 }

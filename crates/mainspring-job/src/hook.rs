@@ -22,7 +22,8 @@
 //! submitted. Of starts and ends [`MAX_WAITING_CALLS`] of a job may wait, each for itself; while open runs
 //! take half of their room, one. A note of the planner says what is left out. What a planner reports of the
 //! time before it, it submits beside what waits. A target gets at most
-//! [`MAX_CALLS_A_MINUTE`] of them one by one in a minute; one more says that there are others.
+//! [`MAX_CALLS_A_MINUTE`] of those of a group one by one in a minute; one more says that there are others. Of
+//! a group that has as many open runs as it may none is submitted.
 //!
 //! Cost: nothing for a job without hooks; else a call for each end of a run.
 //!
@@ -39,7 +40,7 @@ use crate::outcome::Outcome;
 use crate::run::RunKey;
 use crate::work::Work;
 
-/// How many notifications of one target are made in a minute before they are put together.
+/// How many notifications of one group and one target are made in a minute before they are put together.
 pub const MAX_CALLS_A_MINUTE: u32 = 10;
 
 /// The most calls that one notice leads to; further ones are not made.

@@ -34,6 +34,9 @@ pub const MAX_LABEL_BYTES: usize = 64;
 
 /// Jobs whose runs share a limit, a rate, or both.
 ///
+/// A name that ends with `@` stands for a group of each owner, whose limits are its own: what is said of
+/// `mail@` holds for `mail@ada` and for `mail@bob`, unless something defines these. A rate does not.
+///
 /// # Example
 /// ```
 /// use mainspring_job::Group;

@@ -10,7 +10,7 @@ use std::ops::Bound;
 use mainspring_job::{
     Cause, JobName, JobRecord, MAX_PAGE, Query, Run, RunKey, RunState, StoreError, WorkerId,
 };
-use mainspring_rows::questions::{Conditions, Database, page};
+use mainspring_rows::questions::{Conditions, Database, names_group, page};
 pub(super) use mainspring_rows::questions::{
     attempts, audit, counts, find, has_pending_of, jobs, keyed, load, load_ids, open_runs, pause,
     pending_named, run,
@@ -57,7 +57,8 @@ impl Database for Connection {
         if let Some(group) = &query.group {
             let members = Value::Texts(query.members.iter().map(ToString::to_string).collect());
             let (members, named) = (conditions.place(members), conditions.place(group.to_string()));
-            conditions.push(format!("(job = ANY ({members}) OR work_group = {named})"));
+            let named = names_group("work_group", &named);
+            conditions.push(format!("(job = ANY ({members}) OR {named})"));
         }
         let (text, limit) = (conditions.text(), conditions.place(page(query.limit)));
         // A page of each part, out of which the page is taken: of the view the database would sort every row.

@@ -310,6 +310,12 @@ impl<V> Conditions<V> {
     }
 }
 
+/// The condition that a group is the one at a place, or that of an owner, `GROUP@OWNER`. The byte of `A` is
+/// the one after that of `@`.
+pub fn names_group(column: &str, place: &str) -> String {
+    format!("{column} = {place} OR {column} >= {place} || '@' AND {column} < {place} || 'A'")
+}
+
 impl<V: From<String> + From<i64> + From<Option<i64>>> Conditions<V> {
     /// What a question for runs asks for but for its group, and the order of the answer.
     pub fn of_runs(query: &Query) -> (Conditions<V>, &'static str) {
@@ -324,8 +330,10 @@ impl<V: From<String> + From<i64> + From<Option<i64>>> Conditions<V> {
         conditions.add("cause = ?", query.cause.map(|cause| cause.name().to_owned()));
         conditions.add(&format!("? <= {time}"), query.since.map(nanoseconds));
         conditions.add(&format!("{time} < ?"), query.until.map(nanoseconds));
-        conditions
-            .add("work_group IS DISTINCT FROM ?", query.without_group.as_ref().map(ToString::to_string));
+        conditions.add(
+            &format!("({}) IS NOT TRUE", names_group("work_group", "?")),
+            query.without_group.as_ref().map(ToString::to_string),
+        );
         if !query.states.is_empty() {
             // The names are the program's own, so they may stand in the text; then partial indexes are found.
             let names: Vec<String> = query.states.iter().map(|state| format!("'{state}'")).collect();

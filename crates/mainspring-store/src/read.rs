@@ -1,7 +1,7 @@
 //! The questions to the store. Each is a range of a primary key or of an index; the counts are one row.
 
 use mainspring_job::{Cause, JobName, Order, Query, Run, RunState, StoreError};
-use mainspring_rows::questions::{Conditions, Database, page};
+use mainspring_rows::questions::{Conditions, Database, names_group, page};
 pub(super) use mainspring_rows::questions::{
     attempts, audit, counts, find, has_pending_of, jobs, keyed, load, load_ids, open_runs, pending,
     pending_named, run,
@@ -91,7 +91,10 @@ fn size(connection: &Connection, from: &str, values: impl Params) -> Result<Size
 /// the indexes of a column out of the plan.
 fn of_group(size: Size, members: &str, named: &str) -> String {
     let plus = if size == Size::Few { "" } else { "+" };
-    format!("({plus}job IN (SELECT value FROM json_each({members})) OR {plus}work_group = {named})")
+    format!(
+        "({plus}job IN (SELECT value FROM json_each({members})) OR {})",
+        names_group(&format!("{plus}work_group"), named)
+    )
 }
 
 /// Names as a list that SQLite reads.

@@ -37,7 +37,7 @@ const MAX_USER_RUNS: u32 = 64;
 
 /// How many runs of a user's crontab are open, those that wait among them: a tenth of what a server has, so
 /// that no user keeps root's jobs from being planned.
-const MAX_USER_OPEN: u32 = 10_000;
+pub(crate) const MAX_USER_OPEN: u32 = 10_000;
 
 /// How many entries a user's crontab has: as many as Debian's cron takes lines, and a tenth of the jobs that
 /// a server knows.

@@ -61,14 +61,18 @@ fn what_is_told_has_the_reason_the_output_and_a_link_wherever_it_goes() {
 }
 
 #[test]
-fn notifications_of_other_users_go_behind_those_of_the_server() {
-    let priority = |user: Option<&str>| {
+fn notifications_of_another_user_go_behind_those_of_the_server_and_have_places_of_their_own() {
+    let work = |user: Option<&str>| {
         let targets = Some(vec![Target::parse("page").unwrap()]);
         let hook = JobHook { targets, user: user.map(str::to_owned), ..JobHook::default() };
-        hook.calls(&notice(NoticeKind::Failed))[0].work.priority
+        hook.calls(&notice(NoticeKind::Failed)).remove(0).work
     };
-    assert_eq!(priority(None), priority(Some(&format!("{}:tty", ourselves()))));
-    assert!(priority(Some("another")) < priority(None));
+    let (own, another) = (work(None), work(Some("another:tty")));
+    assert_eq!(own.priority, work(Some(&format!("{}:tty", ourselves()))).priority);
+    assert!(another.priority < own.priority);
+    let [of_server, of_each_user] = &groups()[..] else { panic!("{:?}", groups()) };
+    assert_eq!(own.group.as_ref(), Some(&of_server.name));
+    assert_eq!(another.group.unwrap().as_str(), format!("{}another", of_each_user.name));
 }
 
 #[test]

@@ -107,7 +107,8 @@ impl Groups {
     }
 
     fn definitions_of(&self, group: &JobName) -> impl Iterator<Item = &Group> {
-        self.defined.get(group).into_iter().flatten().map(|(_, group)| group)
+        let of_each_owner = || self.defined.get(&group.as_str()[..=group.as_str().rfind('@')?]);
+        self.defined.get(group).or_else(of_each_owner).into_iter().flatten().map(|(_, group)| group)
     }
 
     fn most_starts(&self, group: &JobName) -> Option<usize> {
@@ -170,7 +171,7 @@ impl Groups {
 
     /// A run of a group starts at a time, or did before this planner.
     pub(super) fn count(&mut self, group: &JobName, at: Timestamp) {
-        let Some(most) = self.most_starts(group) else { return };
+        let Some(most) = self.most_starts(group).filter(|_| self.is_rated(group)) else { return };
         let starts = self.starts.get_mut(group).expect("a group with a rate has its starts");
         starts.insert(starts.partition_point(|start| *start <= at), at);
         if most < starts.len() {

@@ -140,21 +140,24 @@ impl Planner {
             let name = kind_name(notice, index + 1);
             let is_for_people = NoticeKind::FOR_PEOPLE.contains(&notice.kind);
             let most = if is_for_people || self.is_half_full() { 1 } else { MAX_WAITING_CALLS };
-            if most <= self.runs.waiting_named(&name).take(most).count() {
-                if let Some(key) = notice.run.clone().filter(|_| !is_for_people) {
+            let is_full =
+                work.group.as_ref().is_some_and(|group| self.runs.slots.groups.room(group) == Some(0));
+            if is_full || most <= self.runs.waiting_named(&name).take(most).count() {
+                if let Some(key) = notice.run.clone().filter(|_| is_full || !is_for_people) {
                     self.ledger.perform(Output::Note(Note::LeftOut { key, event: notice.kind.name() }));
                 }
                 continue;
             }
             let id = self.numbers.new_id(due);
-            match target.filter(|target| self.notification_counts.is_too_often(now, target)) {
+            let owner = work.group.clone();
+            match target.filter(|target| self.notification_counts.is_too_often(now, owner.as_ref(), target)) {
                 None if is_for_people => self.submit_call(now, id, &name, work),
                 // Each stands for itself, also beside another that has not fired yet.
                 None => self.submit_call(now, id, &format!("{name}:{:x}", id.number), work),
                 Some(target) => {
                     if let Some(work) = hooks.hook().more(&target) {
                         let due = now.saturating_add(MORE_WAIT).unwrap_or(now);
-                        let name = format!("notify:more:{:x}", text_hash(&target));
+                        let name = format!("notify:more:{:x}", text_hash(&format!("{owner:?} {target}")));
                         if self.runs.waiting_named(&name).next().is_none() {
                             self.submit_call(now, OnceId { due, ..id }, &name, work);
                         }

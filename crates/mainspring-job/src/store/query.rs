@@ -114,11 +114,12 @@ impl FromStr for Cursor {
 pub struct Query {
     /// Only runs of this job.
     pub job: Option<JobName>,
-    /// Only runs of this group: of one-shot jobs that name it, and of [`members`](Self::members).
+    /// Only runs of this group: of one-shot jobs that name it or that of an owner, `GROUP@OWNER`, and of
+    /// [`members`](Self::members).
     pub group: Option<JobName>,
     /// The jobs of the group, as the planner knows them. Without a group it means nothing.
     pub members: Vec<JobName>,
-    /// No runs of one-shot jobs that name this group.
+    /// No runs of one-shot jobs that name this group, or that of an owner.
     pub without_group: Option<JobName>,
     /// Only runs in these states; all if it is empty.
     pub states: Vec<RunState>,
@@ -152,9 +153,13 @@ impl Query {
     /// Where a run stands in the order of the answer: the greatest first. `None` if it is not asked for.
     pub fn rank(&self, run: &Run) -> Option<(Timestamp, JobName, Timestamp, u32)> {
         let named = run.work.as_ref().and_then(|work| work.group.as_ref());
-        let is_in = |group| named == Some(group) || self.members.contains(&run.key.job);
-        let is_of_group = self.group.as_ref().is_none_or(is_in)
-            && (named.is_none() || named != self.without_group.as_ref());
+        let is_named = |group: &JobName| {
+            let rest = named.and_then(|named| named.as_str().strip_prefix(group.as_str()));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+        };
+        let is_in = |group| is_named(group) || self.members.contains(&run.key.job);
+        let is_of_group =
+            self.group.as_ref().is_none_or(is_in) && !self.without_group.as_ref().is_some_and(is_named);
         let is_asked = self.job.as_ref().is_none_or(|job| *job == run.key.job)
             && is_of_group
             && (self.states.is_empty() || self.states.contains(&run.state))

@@ -269,3 +269,60 @@ fn of_a_storm_ten_are_told_one_by_one_and_one_says_that_there_are_more() {
     let more = names.iter().filter(|once| once.name.as_str().starts_with("notify:more:")).count();
     assert_eq!(more, 1, "the others are that one");
 }
+
+/// Has each failure told to one target, for the owner behind the `@` of a job.
+#[derive(Debug)]
+struct OwnersHook;
+
+impl Hook for OwnersHook {
+    fn calls(&self, notice: &Notice) -> Vec<Call> {
+        let (_, owner) = notice.job.as_str().split_once('@').unwrap();
+        let mut work = Work::new(Action::new("process", notice.job.as_str()).unwrap());
+        work.group = Some(name(&format!("tell@{owner}")));
+        let is_told = notice.kind == NoticeKind::Failed;
+        is_told.then(|| Call::new(Some("one".to_owned()), work)).into_iter().collect()
+    }
+
+    fn more(&self, _target: &str) -> Option<Work> {
+        Some(work(""))
+    }
+
+    fn silent_after(&self) -> Option<Duration> {
+        None
+    }
+
+    fn text(&self) -> String {
+        "of its owner".to_owned()
+    }
+}
+
+#[test]
+fn what_is_told_of_an_owner_takes_nothing_of_another() {
+    for (max_open, told_count) in [(4, 4), (1_000, 10)] {
+        let jobs = (0..12).map(|index| format!("j{index}@ada")).chain(["j@bob".to_owned()]);
+        let hooked = |text: String| {
+            let mut job = job(&text, "0 1 * * *", "");
+            job.hooks = Some(Hooks::new(OwnersHook));
+            job
+        };
+        let groups = vec![Group::new(name("tell@"), 1).with_max_open(max_open)];
+        let jobs = jobs.map(hooked).collect();
+        let mut shell = Shell::with("2026-01-01T00:59:30Z", jobs, groups, Limits::default());
+        shell.live("2026-01-01T01:00:00Z");
+        let bobs = shell.started.iter().position(|start| start.key.job == name("j@bob")).unwrap();
+        let order = (0..13).filter(|index| *index != bobs).chain([bobs]);
+        for index in order {
+            shell.end(index, failed());
+            shell.tell(Input::Tick);
+        }
+        let of =
+            |text: &str| shell.planner.open_runs().filter(|run| run.key.job.as_str().contains(text)).count();
+        assert_eq!((of("@ada"), of("@bob")), (told_count, 1), "{max_open}");
+        // The one that runs of an owner leaves its place to none of another.
+        let running = shell.planner.open_runs().filter(|run| run.state == RunState::Running).count();
+        assert_eq!(running, 2, "{max_open}");
+        let left = shell.notes.iter().filter(|note| matches!(note, Note::LeftOut { .. })).count();
+        assert_eq!(left, if max_open == 4 { 8 } else { 0 });
+        shell.planner.check();
+    }
+}

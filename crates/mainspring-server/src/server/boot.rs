@@ -55,7 +55,7 @@ use mainspring_file::jobfile::PlacedJob;
 use mainspring_file::loaded_file::{LoadedFile, Reader};
 use mainspring_host::net::LocalListener;
 
-/// The source of the group of all notifications.
+/// The source of the groups of all notifications.
 const NOTIFICATIONS: &str = "notifications";
 
 /// Whether what happens outlives the server.
@@ -228,7 +228,7 @@ impl Server {
             let (jobs, former) = (Vec::new(), Vec::new());
             self.owner.tell(Input::Restore { jobs, former, runs, paused: paused.clone() });
         }
-        self.apply(Definitions::new(NOTIFICATIONS, Vec::new()).with_groups(vec![hook::group()]));
+        self.apply(Definitions::new(NOTIFICATIONS, Vec::new()).with_groups(hook::groups()));
         let mut names = HashSet::new();
         for definitions in sets {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));

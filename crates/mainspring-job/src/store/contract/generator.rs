@@ -102,7 +102,9 @@ impl Generator {
             let batch = self.one_of(&["", " batch=a", " on=batch=c after-batch=b batch=c"]);
             let policies = format!("retry=3,backoff=5s timeout=1m,signal=INT{batch}");
             work.policies = policies.parse().expect("these are policies");
-            work.group = Some(self.name());
+            let group = self.name();
+            let of_owner = || JobName::new(&format!("{group}@owner")).expect("there is room behind a name");
+            work.group = Some(if self.one_in(2) { of_owner() } else { group.clone() });
             work.priority = -7;
         }
         Arc::new(work)

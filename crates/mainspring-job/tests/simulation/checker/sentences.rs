@@ -99,18 +99,23 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         &["notifications::check", "acknowledged::watch_once", "acknowledged::check_end"],
     ),
     (
-        "It is on disk together with the event, so it runs at least once, even if the server dies.",
+        "It is on disk with the event, so it runs at least once, even if the server dies.",
         &["notifications::check", "rules/hooks::what_happens_is_told_in_the_batch_that_records_it"],
     ),
-    ("While a notification waits, no second one of its kind is made.", &["notifications::check"]),
     (
-        "Of pings and mails of output 100 of a job may wait; the log names those that are left out.",
+        "At most four run at once, of another user two, after all other runs that wait.",
+        &["rules/hooks::what_is_told_of_an_owner_takes_nothing_of_another"],
+    ),
+    ("While one waits, no second of its kind is made.", &["notifications::check"]),
+    (
+        "Of pings and mails of output 100 of a job may wait; the log names what is left out.",
         &["rules/hooks::what_waits_of_a_job_has_a_bound_and_of_what_is_for_people_one_waits"],
     ),
     (
-        "A target gets at most ten notifications in a minute, and then one that says that there are more.",
+        "A target gets at most ten of a user in a minute, then one that says that there are more.",
         &[
             "notifications::check",
+            "rules/hooks::what_is_told_of_an_owner_takes_nothing_of_another",
             "rules/hooks::of_a_storm_ten_are_told_one_by_one_and_one_says_that_there_are_more",
         ],
     ),
