@@ -90,6 +90,28 @@ fn jobs_of_a_file_that_is_gone_can_be_removed_and_pruned() {
 }
 
 #[test]
+fn a_job_that_moves_by_two_saves_is_as_it_was_whichever_is_the_first() {
+    let moved = JOBS.split_once("\n\n").unwrap().1;
+    let (first, both) = (JOBS.split("\n\n").next().unwrap(), format!("{IDLE}{moved}"));
+    // First none of the files has them.
+    let mut served = started("moved-none", &[]);
+    let other = served.folder.join("other.toml");
+    write(&served.file(), first);
+    served.running.wait_for(&["was read again: 0 added, 0 changed, 2 removed"]);
+    write(&other, &both);
+    served.running.wait_for(&["other.toml was read again: 2 added, 0 changed, 0 removed"]);
+    is_as_it_was(&served);
+    // Then both have them for a while.
+    write(&served.file(), JOBS);
+    served.running.wait_for(&["jobs.toml has problems, and what was read before stays in force"]);
+    write(&other, IDLE);
+    served.running.wait_for(&["jobs.toml was read again: 0 added, 2 changed, 0 removed"]);
+    is_as_it_was(&served);
+    served.says(&["show", "b"], 0, &format!("{}:", served.file().display()));
+    served.stop();
+}
+
+#[test]
 fn jobs_go_on_whose_folder_is_gone() {
     let folder = folder("away");
     let inner = folder.join("inner");

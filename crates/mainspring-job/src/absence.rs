@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  its file lacks it ─▶ absent ─┬─ the same source has it again within a day ─▶ continues: pause, marks, waiting runs
+//!                              ├─ another source has it as it was ─────────────▶ the same: it moves in two steps
 //!                              ├─ a day is over, or another source has its name ─▶ removed
 //!                              └─ a person removes it ─────────────────────────────▶ removed
 //! ```

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | has a new name | added: its watermark is now, so that nothing before counts as missed |
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
-//! | has been absent, and its source has it again | added: it continues as it was |
+//! | has been absent, and its source has it again, or another has the same definition | added: it continues as it was |
 //! | is known from another source, or stands twice in the set | refused |
 //! | would follow itself by way of others, or is one more follower of a job than there may be | refused |
 //!
@@ -18,7 +18,7 @@
 //! planned at once, or recorded as missed, or as skipped if the job was paused.
 //!
 //! With [`Prune::Remove`], a job of this source that is not in the set is absent. It is removed when
-//! its [`Absence`] is over, when another source defines its name, or when a person removes it.
+//! its [`Absence`] is over, when another source defines its name otherwise, or when a person removes it.
 //!
 //! | of a job | that is absent | that comes back | that is removed |
 //! |---|---|---|---|
@@ -103,7 +103,8 @@ impl Planner {
             return;
         }
         let was_absent = self.jobs.absence(&name).cloned();
-        let is_back = was_absent.as_ref().is_some_and(|was| was.source == job.source && !was.is_over(now));
+        let is_same = |was: &Absence| was.source == job.source || was.text == job.text;
+        let is_back = was_absent.as_ref().is_some_and(|was| is_same(was) && !was.is_over(now));
         if was_absent.is_some() && !is_back {
             self.forget(now, &name);
         }

@@ -128,8 +128,9 @@ fn another_source_and_a_person_end_an_absence() {
     let jobs = std::mem::take(&mut shell.jobs);
     shell.apply(Vec::new());
     assert!(shell.planner.absence(&name("j")).is_some());
-    let other = Definitions::new("another", jobs.clone());
-    shell.command(Command::Apply(other));
+    let mut changed = jobs.clone();
+    changed[0].text = "another".to_owned();
+    shell.command(Command::Apply(Definitions::new("another", changed)));
     assert_eq!(shell.states("j"), "cancelled");
     assert_eq!(shell.planner.job(&name("j")).unwrap().1.pause, None);
 
@@ -138,6 +139,30 @@ fn another_source_and_a_person_end_an_absence() {
     assert_eq!(shell.command(Command::Remove(name("j"))), Reply::Done);
     assert_eq!(shell.states("j"), "cancelled");
     assert_eq!(shell.command(Command::Remove(name("j"))), Reply::Refused(Refusal::NoSuchJob));
+}
+
+#[test]
+fn a_job_that_moves_by_two_changes_is_as_it_was() {
+    for has_restart in [false, true] {
+        let mut shell = retrying("retry=9,backoff=5m pause-after=9");
+        pause(&mut shell);
+        let mark = shell.planner.job(&name("j")).unwrap().1.clone();
+        let jobs = std::mem::take(&mut shell.jobs);
+        shell.apply(Vec::new());
+        shell.former.clone_from(&jobs);
+        if has_restart {
+            shell.boot();
+        }
+        shell.live("2026-01-01T01:01:00Z");
+        shell.command(Command::Apply(Definitions::new("another", jobs)));
+        let (job, found) = shell.planner.job(&name("j")).unwrap();
+        assert_eq!((job.source.as_str(), found), ("another", &mark), "restart: {has_restart}");
+        shell.command(Command::Resume(Scope::Job(name("j"))));
+        shell.live("2026-01-01T01:10:00Z");
+        let attempts: Vec<u32> = shell.started.iter().map(|start| start.attempt).collect();
+        assert_eq!(attempts, [1, 2], "restart: {has_restart}");
+        shell.planner.check();
+    }
 }
 
 #[test]

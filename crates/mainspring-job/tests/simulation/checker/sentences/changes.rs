@@ -251,9 +251,10 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ),
     (
         "A job that its file does not hold any more comes back as it was if the same file holds it again, \
-         under its name, within a day.",
+         under its name, or another holds it unchanged, within a day.",
         &[
             "rest::watch_removal",
+            "rules/absence::a_job_that_moves_by_two_changes_is_as_it_was",
             "rules/absence::a_job_that_is_back_within_a_day_has_its_pause_its_marks_and_its_retry",
         ],
     ),
