@@ -63,6 +63,20 @@ fn what_somebody_should_look_at_is_a_warning_and_what_is_broken_is_bad() {
 }
 
 #[test]
+fn mails_that_nothing_takes_are_told_by_doctor_and_once_in_the_log() {
+    let jobs = format!("{IDLE}sendmail = '/nowhere/sendmail'\nmail_output = 'ada'\n");
+    let served = TestServer::start("doctor-mail", &(jobs.clone() + &jobs.replace("idle", "more")));
+    served.says(&["doctor"], 0, "warning  mail        no mail is sent: there is no /nowhere/sendmail here\n");
+    served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    served.says(&["logs", "idle"], 0, "ran");
+    let (_, lines, _) = served.running.stop();
+    let told =
+        lines.iter().filter(|line| line.contains("no mail is sent: there is no /nowhere/sendmail here"));
+    assert_eq!(told.count(), 1, "{lines:#?}");
+    let _ = fs::remove_dir_all(&served.folder);
+}
+
+#[test]
 fn doctor_says_how_many_runs_the_server_was_given_and_not_how_many_the_files_allow() {
     let folder = folder("doctor-places");
     write(&folder.join("jobs.toml"), IDLE);

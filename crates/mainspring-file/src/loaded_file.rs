@@ -231,6 +231,12 @@ impl LoadedFile {
         render(self.source.name(), &self.problems, self.unkept_count)
     }
 
+    /// The programs that take the mails of its jobs.
+    pub fn mailers(&self) -> BTreeSet<PathBuf> {
+        let hooks = self.jobs.iter().map(|placed| &placed.hook).filter(|hook| hook.sends_mail());
+        hooks.map(|hook| hook.sendmail.clone()).collect()
+    }
+
     /// The users of jobs that start elsewhere because there is no home, with the home and where they start.
     pub fn homeless(&self, users: &Users) -> BTreeSet<(String, PathBuf, PathBuf)> {
         let of = |placed: &PlacedJob| {

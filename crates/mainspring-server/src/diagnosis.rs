@@ -83,6 +83,12 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     let hint = "mend the name, or serve the file that has the job";
     let undue = "never due, because there is no such job";
     findings.extend(of_jobs("after", undue, &health.following_nothing, hint));
+    findings.extend(health.missing_mailers.iter().map(|program| {
+        let text = format!("no mail is sent: there is no {program} here");
+        let hint =
+            "what a job writes is kept: `mainspring logs JOB`; install it, or name another as `sendmail`";
+        Finding::warning("mail", text, hint)
+    }));
     if 0 < health.dead {
         let dead = counted(health.dead, "dead letter");
         let hint = "`mainspring dead list` shows them, `dead retry` runs them again, `dead drop` drops them";

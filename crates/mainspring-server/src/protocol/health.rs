@@ -37,6 +37,8 @@ pub struct HealthWire {
     pub quarantined: NamesWire,
     /// Jobs that follow the ends of a job that there is not.
     pub following_nothing: NamesWire,
+    /// Programs that are to take mails of jobs, and are not there.
+    pub missing_mailers: Vec<String>,
     /// Whether everything is paused.
     pub is_all_paused: bool,
     /// Dead letters.

@@ -18,7 +18,7 @@
 //! Cost: a wake-up per change in those directories, and a look at each file: see [`looks`](super::looks).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -263,6 +263,8 @@ impl Files {
                 (file.read, file.job_count, file.exit) = (Some(now.wall), loaded.jobs.len(), Exit::Ok);
                 file.lines = loaded.jobs.iter().map(|job| (job.job.name.clone(), job.line_number)).collect();
                 file.is_unapplied = false;
+                file.mailers = loaded.mailers();
+                self.folders.note_mailers(&file.mailers);
                 self.folders.note_homeless(loaded.homeless(&self.reader.users));
                 good.push((index, loaded));
             } else {
@@ -320,6 +322,11 @@ impl Files {
             |file: &&ServedFile| file.path == path || file.target().is_some_and(|target| target == path);
         let served = self.served.iter().find(is_this);
         served.map_or_else(|| JobSource::Applied(path.to_owned()), |file| file.job_source.clone())
+    }
+
+    /// The programs that are to take mails of jobs, and are not here.
+    pub(super) fn missing_mailers(&self) -> BTreeSet<&PathBuf> {
+        self.served.iter().flat_map(|file| &file.mailers).filter(|program| !program.exists()).collect()
     }
 
     /// Whether a file that is given has this source.

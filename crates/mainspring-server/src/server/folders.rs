@@ -35,6 +35,8 @@ pub(super) struct Folders {
     notes: Vec<String>,
     /// The users without a home, and those homes, that were told.
     homeless: BTreeSet<(String, PathBuf)>,
+    /// The programs that take mails, are not here, and were told.
+    mailers: BTreeSet<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -116,6 +118,17 @@ impl Folders {
             if self.homeless.insert((user.clone(), home.clone())) {
                 let (home, other) = (home.display(), other.display());
                 self.notes.push(format!("there is no home {home}: commands of user {user} start in {other}"));
+            }
+        }
+    }
+
+    /// Keeps for the log which programs that are to take mails are not here, once for each.
+    pub(super) fn note_mailers(&mut self, mailers: &BTreeSet<PathBuf>) {
+        for program in mailers.iter().filter(|program| !program.exists()) {
+            if self.mailers.insert(program.clone()) {
+                let program = program.display();
+                self.notes
+                    .push(format!("no mail is sent: there is no {program} here; what jobs write is kept"));
             }
         }
     }

@@ -52,6 +52,7 @@ impl Server {
             clock_step: self.clock_steps.reported.clone(),
             open_files_max: Some(descriptors::limit()),
             running_max: Some(planner.workers().map(|(worker, _)| worker.capacity as u64).sum()),
+            missing_mailers: self.files.missing_mailers().iter().map(|it| it.display().to_string()).collect(),
             ..HealthWire::default()
         };
         for (job, of) in planner.follow_nothing() {

@@ -4,10 +4,10 @@
 //!
 //! Does not read the file: [`files`](super::files) does.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use mainspring_job::JobName;
@@ -46,6 +46,8 @@ pub(super) struct ServedFile {
     pub(super) bytes: usize,
     /// The line of each of its jobs, of the set in force.
     pub(super) lines: HashMap<JobName, usize>,
+    /// The programs that take mails of its jobs.
+    pub(super) mailers: BTreeSet<PathBuf>,
     /// What is wrong with it now.
     pub(super) problems: String,
     /// What that would end a server with.
@@ -79,6 +81,7 @@ impl ServedFile {
             job_count: 0,
             bytes: 0,
             lines: HashMap::new(),
+            mailers: BTreeSet::new(),
             problems: String::new(),
             exit: Exit::Ok,
             text_hash: None,
@@ -171,6 +174,7 @@ impl ServedFile {
     pub(super) fn remove(&mut self, count: usize, until: Timestamp) -> Option<String> {
         (self.job_count, self.problems, self.exit) = (0, String::new(), Exit::Ok);
         self.lines.clear();
+        self.mailers.clear();
         self.bytes = 0;
         if count == 0 {
             return None;
