@@ -1,6 +1,6 @@
 -- The servers and the database, as a document; $1: whether a pooler stands before it.
 SELECT jsonb_build_object(
-    'planner', s.owner, 'lease_left_ms', CASE WHEN s.owner = '' THEN 0
+    'now_ms', (extract(epoch FROM clock_timestamp()) * 1000)::int8, 'planner', s.owner, 'lease_left_ms', CASE WHEN s.owner = '' THEN 0
         ELSE greatest(0, extract(epoch FROM s.until - clock_timestamp()) * 1000)::int8 END,
     'servers', (SELECT coalesce(jsonb_agg(m.server ORDER BY m.server ->> 'name', m.server ->> 'address'), '[]') FROM (
         SELECT jsonb_build_object('id', w.id, 'name', w.name, 'host', w.host, 'address', w.address, 'version', w.version,

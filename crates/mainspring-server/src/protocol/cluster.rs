@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use mainspring_exec::span::Span;
 use mainspring_file::plain;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,23 @@ pub struct ClusterWire {
     pub inbox_oldest_ms: Option<u64>,
     /// The database.
     pub database: DatabaseWire,
+}
+
+impl ClusterWire {
+    /// Reads the document of a store, which also says what its clock showed between the two times of this
+    /// server's: how far that is from both is what the clocks are apart at the least.
+    pub fn read(text: &str, asked: Timestamp, answered: Timestamp) -> Option<ClusterWire> {
+        #[derive(Deserialize)]
+        struct Shown {
+            now_ms: i64,
+        }
+        let mut cluster: ClusterWire = serde_json::from_str(text).ok()?;
+        if let Ok(Shown { now_ms }) = serde_json::from_str(text) {
+            let ahead_ms = |of: Timestamp| of.as_millisecond() - now_ms;
+            cluster.clock_ahead_ms = ahead_ms(asked).max(0) + ahead_ms(answered).min(0);
+        }
+        Some(cluster)
+    }
 }
 
 /// A server.
@@ -141,4 +159,20 @@ pub struct DatabaseWire {
     pub others_create_in: Vec<String>,
     /// Whether a pooler stands before it.
     pub is_pooled: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_plan_knows_how_far_its_clock_is_from_the_stores() {
+        let at = |ms: i64| Timestamp::from_millisecond(ms).unwrap();
+        let ahead_ms = |asked, answered| {
+            let text = r#"{"planner": "", "now_ms": 5000}"#;
+            ClusterWire::read(text, at(asked), at(answered)).unwrap().clock_ahead_ms
+        };
+        assert_eq!(ahead_ms(4_000, 6_000), 0, "a slow answer says nothing of the clocks");
+        assert_eq!((ahead_ms(9_000, 9_100), ahead_ms(900, 1_000)), (4_000, -4_000));
+    }
 }

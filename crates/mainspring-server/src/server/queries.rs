@@ -21,6 +21,7 @@ use mainspring_job::{
     RunKey, RunPhase, RunState, StoreError, WorkerId,
 };
 
+use mainspring_exec::clock::Moment;
 use mainspring_file::hook;
 
 use super::describe::{self, Place};
@@ -357,7 +358,9 @@ fn first_due(reader: &mut dyn Reader) -> Result<Option<Timestamp>, StoreError> {
 
 /// What the store says of the servers that share it, if several may.
 pub(super) fn cluster(reader: &mut dyn Reader) -> Result<Option<ClusterWire>, StoreError> {
-    Ok(reader.cluster()?.and_then(|text| serde_json::from_str(&text).ok()))
+    let asked = Moment::now().wall;
+    let found = reader.cluster()?;
+    Ok(found.and_then(|text| ClusterWire::read(&text, asked, Moment::now().wall)))
 }
 
 /// Adds to what is known of a server and its jobs the numbers of the store. `next` is when the next job is
