@@ -364,6 +364,16 @@ impl RunWire {
         let number = self.server.map(|number| format!("#{number}"));
         host.into_iter().chain(number).collect::<Vec<_>>().join(" ")
     }
+
+    /// How long its last attempt took. `None` where no server saw the end of that, or the run itself ended
+    /// later: while it waited to be tried again, or as a dead letter.
+    pub fn took_ms(&self) -> Option<u64> {
+        let (started, ended) = self.started.zip(self.ended)?;
+        let is_open = self.state.known().is_some_and(RunState::is_open);
+        let is_of_attempt = self.outcome.is_some() && (is_open || self.due <= started);
+        let took = || u64::try_from(ended.as_millisecond() - started.as_millisecond()).unwrap_or(0);
+        is_of_attempt.then(took)
+    }
 }
 
 /// A line that a run wrote, or that says something of its output: the stream `note`.

@@ -195,7 +195,7 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
         let (name, state, started) =
             (run.run.to_string(), run.state.to_string(), past(run.started, view.now));
         let (server, action) = (run.server_text(), run.action.clone().unwrap_or_default());
-        vec![name, state, started, took(run.started, run.ended), attempt, why(run), server, action]
+        vec![name, state, started, took(run, None), attempt, why(run), server, action]
     };
     let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
     let columns = [

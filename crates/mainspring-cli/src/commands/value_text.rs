@@ -65,10 +65,13 @@ pub(crate) fn near(time: Option<Timestamp>, now: Timestamp) -> String {
     time.map_or_else(|| "-".to_owned(), |time| relative(time, now))
 }
 
-/// How long something took from one time to the other, if there are both.
-pub(crate) fn took(started: Option<Timestamp>, ended: Option<Timestamp>) -> String {
-    let Some((started, ended)) = started.zip(ended) else { return "-".to_owned() };
-    length(u64::try_from(ended.as_millisecond() - started.as_millisecond()).unwrap_or(0))
+/// How long the last attempt of a run took, or has taken by `now` if it has not ended.
+pub(crate) fn took(run: &RunWire, now: Option<Timestamp>) -> String {
+    let so_far = now
+        .filter(|_| run.ended.is_none())
+        .zip(run.started)
+        .map(|(now, started)| u64::try_from(now.as_millisecond() - started.as_millisecond()).unwrap_or(0));
+    so_far.or(run.took_ms()).map_or_else(|| "-".to_owned(), length)
 }
 
 /// What a job without a next time waits for, if that is the end of another.

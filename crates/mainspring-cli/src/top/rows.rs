@@ -60,7 +60,7 @@ pub(super) fn job_row(job: &JobWire, now: Timestamp) -> Vec<String> {
             || "-".to_owned(),
             |run| format!("{} {}", run.state, past(run.ended.or(run.started), now)),
         ),
-        last.map_or_else(|| "-".to_owned(), |run| took(run.started, run.ended.or(Some(now)))),
+        last.map_or_else(|| "-".to_owned(), |run| took(run, Some(now))),
         last.map(RunWire::server_text).unwrap_or_default(),
         job.action.clone(),
     ]
@@ -78,7 +78,7 @@ pub(super) fn run_columns() -> Vec<Column> {
 }
 
 pub(super) fn run_row(run: &RunWire, now: Timestamp) -> Vec<String> {
-    let (started, took) = (past(run.started, now), took(run.started, run.ended.or(Some(now))));
+    let (started, took) = (past(run.started, now), took(run, Some(now)));
     vec![run.run.to_string(), run.state.to_string(), started, took, why(run), run.server_text()]
 }
 

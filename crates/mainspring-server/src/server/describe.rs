@@ -303,3 +303,27 @@ fn outcome_text(outcome: &Outcome) -> String {
         outcome => outcome.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_job::RunState;
+
+    #[test]
+    fn a_run_that_ended_otherwise_than_its_attempt_does_not_say_that_the_attempt_took_so_long() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let took_ms = |state, outcome: Option<Outcome>, due| {
+            let key = RunKey::new("j".parse().unwrap(), at(0));
+            let mut run = Run::new(key, Cause::Trigger, state, at(due), at(0));
+            (run.started, run.ended, run.outcome) = (Some(at(10)), Some(at(3_610)), outcome);
+            RunWire::from(&run).took_ms()
+        };
+        let failed = || Some(Outcome::Failed(Failure::Exit(1)));
+        assert_eq!(took_ms(RunState::Failed, failed(), 10), Some(3_600_000));
+        assert_eq!(took_ms(RunState::Cancelled, Some(Outcome::Killed), 10), Some(3_600_000));
+        assert_eq!(took_ms(RunState::Scheduled, failed(), 4_000), Some(3_600_000), "it waits for a retry");
+        assert_eq!(took_ms(RunState::Cancelled, failed(), 4_000), None, "it waited for a retry");
+        assert_eq!(took_ms(RunState::Cancelled, failed(), 3_610), None, "a dead letter was dropped");
+        assert_eq!(took_ms(RunState::Abandoned, None, 10), None, "the server died in it");
+    }
+}

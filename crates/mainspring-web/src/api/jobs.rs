@@ -249,7 +249,7 @@ pub async fn stats(call: Call) -> Reply {
         if at < from {
             continue;
         }
-        let duration_ms = between_ms(run.started, run.ended);
+        let duration_ms = run.took_ms();
         let lateness_ms = between_ms(Some(run.due), run.started);
         delays.extend(lateness_ms);
         let (civil, state) = (civil(at, zone), &run.state);

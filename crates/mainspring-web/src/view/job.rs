@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::{Civils, Run, civils, zone_of};
 use crate::app::App;
-use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms};
+use crate::catalogue::{CachedJob, RECENT_RUNS, Recent};
 
 /// How many of the last runs a list shows of each job.
 const SQUARES: usize = 20;
@@ -178,8 +178,7 @@ struct Square<'k> {
 
 impl Square<'_> {
     fn new(run: &RunWire) -> Square<'_> {
-        let duration_ms = between_ms(run.started, run.ended);
-        Square { run: &run.run, state: &run.state, at: run.nominal, duration_ms }
+        Square { run: &run.run, state: &run.state, at: run.nominal, duration_ms: run.took_ms() }
     }
 }
 

@@ -54,7 +54,7 @@ impl Run {
             series: wire.run.series,
             zone: zone_name(zone).to_owned(),
             lateness_ms: between_ms(Some(wire.due), wire.started),
-            duration_ms: between_ms(wire.started, wire.ended),
+            duration_ms: wire.took_ms(),
             usual_ms: usual_ms.filter(|_| wire.state == RunState::Running),
             last_line: wire.started.and_then(|_| last_line(&output_path(app, &wire))),
             civil: civils(zone, times),
