@@ -116,7 +116,7 @@ pub const KEYS: &[Key<ProcessBody>] = &[
         "secrets",
         Secrets(field!(secrets)),
         "none",
-        "the content of a file, or its path, in a variable; masked in the output, and in no log, history or answer",
+        "the content of a file, or its path, in a variable; masked in the output from 4 characters on, and in no log, history or answer",
     ),
     key("limits", Limits(field!(limits)), "the server's", "limits of the process, as `ulimit` sets them"),
 ];

@@ -13,6 +13,11 @@ use serde::{Deserialize, Serialize};
 /// What stands in the place of a secret.
 pub const MASK: &str = "***";
 
+/// The fewest characters of a value that is masked in output.
+pub const MASKED_CHARS_MIN: usize = 4;
+
+const _: () = assert!(MASK.len() <= MASKED_CHARS_MIN, "a masked text is no longer than it was");
+
 /// A text that is shown by nothing but [`reveal`](Self::reveal).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);

@@ -23,14 +23,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use mainspring_action::secret::{MASK, Secret};
+use mainspring_action::secret::{MASK, MASKED_CHARS_MIN, Secret};
 
 use crate::automaton::{Automaton, ROOT, State};
-
-/// The fewest characters of a value that is masked in output.
-pub const MASKED_CHARS_MIN: usize = 4;
-
-const _: () = assert!(MASK.len() <= MASKED_CHARS_MIN, "a masked text is no longer than it was");
 
 /// The secrets of one run, as they are looked for in its output.
 #[derive(Clone, Default)]

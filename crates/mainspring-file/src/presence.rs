@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 use mainspring_action::names::{DEFAULT_PATH, MIN_KEY_BYTES};
+use mainspring_action::secret::{MASKED_CHARS_MIN, SecretBody};
 use mainspring_host::accounts::Account;
 use mainspring_host::sys::permission_bits;
 
@@ -94,7 +95,18 @@ fn of_process(process: &ProcessBody) -> Vec<String> {
     }
     found.extend(process.env_file.iter().filter_map(|path| file_fault("variables", path, WRITABLE)));
     found.extend(process.secrets.iter().filter_map(|secret| file_fault("a secret", &secret.path, OPEN)));
+    found.extend(process.secrets.iter().filter_map(unmasked));
     found
+}
+
+/// That a secret is too short to be masked: its file has no more bytes than the shortest that is, so with a
+/// line end fewer characters.
+fn unmasked(secret: &SecretBody) -> Option<String> {
+    let is_short = fs::metadata(&secret.path).is_ok_and(|found| found.len() <= MASKED_CHARS_MIN as u64);
+    is_short.then(|| {
+        let path = secret.path.display();
+        format!("the secret `{path}` is short: one of fewer than {MASKED_CHARS_MIN} characters is not masked in output")
+    })
 }
 
 /// The program that a line for a shell begins with, if it is written as a whole path.
@@ -115,7 +127,8 @@ fn of_webhook(webhook: &WebhookBody) -> Vec<String> {
     let short = webhook.signing_secret.as_ref().filter(is_short).map(|path| {
         format!("the signing_secret `{}` has fewer than {MIN_KEY_BYTES} bytes: none is sent", path.display())
     });
-    secrets.chain(others).filter_map(|(what, path, mode)| file_fault(what, path, mode)).chain(short).collect()
+    let of_files = secrets.chain(others).filter_map(|(what, path, mode)| file_fault(what, path, mode));
+    of_files.chain(short).chain(webhook.secrets.iter().filter_map(unmasked)).collect()
 }
 
 /// That a file is not there, or that other users have one of the rights `mode` to it.
@@ -176,6 +189,22 @@ mod tests {
             assert_eq!(of("true", Some("nobody:nogroup"), Some("/")), [""; 0]);
         }
         assert_eq!(of("true", Some("no such user"), None), [""; 0], "that is told elsewhere");
+    }
+
+    #[test]
+    fn a_secret_that_is_too_short_to_be_masked_is_named() {
+        let path = scratch::path("presence-short");
+        let warnings = |text: &str| {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            let secret = SecretBody { name: "PIN".to_owned(), path: path.clone(), is_path: false };
+            let cwd = Some("/".into());
+            let process = ProcessBody { cwd, secrets: vec![secret.clone()], ..ProcessBody::default() };
+            let webhook = WebhookBody { secrets: vec![secret], ..WebhookBody::default() };
+            [missing(&Body::Process(process)).len(), missing(&Body::Webhook(webhook)).len()]
+        };
+        assert_eq!((warnings("123\n"), warnings("1234\n")), ([1, 1], [0, 0]));
+        fs::remove_file(&path).unwrap();
     }
 
     #[test]
