@@ -164,7 +164,14 @@ pub const ROUTES: &[Route] = &[
     )
     .with_query(&["tail", "attempt"])
     .with_answers(&[(200, Media(&["text/plain"])), (206, Media(&["text/plain"]))])
-    .with_meanings(&[(200, "The output as a whole, or its last lines."), (206, "The bytes of `Range`.")])
+    .with_meanings(&[
+        (
+            200,
+            "The output as a whole, or that of `attempt`, or the last lines of that with `tail`: `X-Left-Out` has \
+             how many bytes of the attempt are before. `X-Complete` is `false` while the run may write more.",
+        ),
+        (206, "The bytes of `Range`, or the last lines with `tail`: `Content-Range` has where they are."),
+    ])
     .with_refusals(&[410, 416]),
     Route::get(
         LOOK,
