@@ -189,7 +189,10 @@ fn files_are_applied_pruned_and_exported() {
     served.says(&["apply", "--diff", "--prune", &name], 0, "~ a  (changed)\n- b  (removed)");
     served.says(&["apply", &name], 0, "~ a");
     served.says(&["show", "b"], 0, "every = \"1h\"");
-    served.says(&["apply", "--prune", &name], 0, "- b");
+    let more = served.folder.join("more.toml").to_str().unwrap().to_owned();
+    write(&served.folder.join("more.toml"), &IDLE.replace("idle", "more"));
+    served.says(&["apply", "--prune", &more, &name], 0, "+ more  (added)\n- b");
+    served.says(&["apply", "--prune", &name, &more], 0, "2 jobs unchanged");
     write(&other, "[jobs.a]\nevry = '1h'\nshell = 'true'\n");
     served.says(&["apply", &name], 6, "did you mean `every`?");
     write(&other, IDLE);
@@ -200,7 +203,7 @@ fn files_are_applied_pruned_and_exported() {
     let checked = mainspring_with_input(&["check", "-"], exported.stdout.as_bytes());
     assert_eq!(
         (checked.code, checked.stdout.as_str()),
-        (0, "standard input: 2 jobs, no problems\n"),
+        (0, "standard input: 3 jobs, no problems\n"),
         "{}",
         exported.stdout
     );
