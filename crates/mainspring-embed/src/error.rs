@@ -14,11 +14,14 @@ use mainspring_server::server::program_calls::CallRefusal;
 ///
 /// Its `Debug` text is its `Display` text and its causes, because that is what `main` prints of an error that
 /// it returns.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The folder cannot be used: another program or server has it, or it is not ours.
+    #[error(transparent)]
     Open(OpenError),
     /// A definition is wrong: the job or handler, and what is wrong with it.
+    #[error("`{name}`: {reason}")]
     Definition {
         /// Its name, as it was given.
         name: String,
@@ -26,10 +29,13 @@ pub enum Error {
         reason: String,
     },
     /// No handler of that name was defined.
+    #[error("there is no handler `{0}`")]
     NoHandler(String),
     /// The payload is no JSON document, by its serializer.
-    Payload(serde_json::Error),
+    #[error("the payload cannot be written as JSON: {0}")]
+    Payload(#[source] serde_json::Error),
     /// The handler could not read the payload: it has another type.
+    #[error("`{handler}`: {reason}")]
     Unreadable {
         /// The handler.
         handler: String,
@@ -37,40 +43,28 @@ pub enum Error {
         reason: String,
     },
     /// The payload is too long.
+    #[error("{0}")]
     Action(JobError),
     /// Another submission has the name or the key: it does other work, or has another key. Nothing was
     /// submitted.
+    #[error("the name or the key is taken: {0}")]
     Taken(Box<Holder>),
     /// A submission is to be part of a transaction, and there is no database of which it could be: these jobs
     /// have neither a shared one nor an outbox.
+    #[error("nothing can be submitted in a transaction: {0}")]
     NoTransaction(&'static str),
     /// The planner said no.
+    #[error("{0}")]
     Refused(Refusal),
     /// Nothing new is taken now, for this reason; what was asked for may be tried again later.
+    #[error("{0}")]
     Temporary(String),
     /// The jobs are shut down.
+    #[error("the jobs are shut down")]
     Stopped,
     /// The store failed, and nothing is promised any more.
+    #[error(transparent)]
     Store(StoreError),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Open(error) => error.fmt(f),
-            Error::Definition { name, reason } => write!(f, "`{name}`: {reason}"),
-            Error::NoHandler(name) => write!(f, "there is no handler `{name}`"),
-            Error::Payload(error) => write!(f, "the payload cannot be written as JSON: {error}"),
-            Error::Unreadable { handler, reason } => write!(f, "`{handler}`: {reason}"),
-            Error::Action(error) => error.fmt(f),
-            Error::Taken(holder) => write!(f, "the name or the key is taken: {holder}"),
-            Error::NoTransaction(why) => write!(f, "nothing can be submitted in a transaction: {why}"),
-            Error::Refused(refusal) => refusal.fmt(f),
-            Error::Temporary(why) => f.write_str(why),
-            Error::Stopped => f.write_str("the jobs are shut down"),
-            Error::Store(error) => error.fmt(f),
-        }
-    }
 }
 
 impl fmt::Debug for Error {
@@ -85,17 +79,6 @@ impl fmt::Debug for Error {
             cause = error.source();
         }
         f.write_str(&text)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Open(error) => error.source(),
-            Error::Payload(error) => Some(error),
-            Error::Store(error) => error.source(),
-            _ => None,
-        }
     }
 }
 
@@ -117,20 +100,9 @@ impl Error {
 }
 
 /// Why the folder, the database or what serves them cannot be used, as a sentence with its causes.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub struct OpenError(pub(crate) ServerError);
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for OpenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source()
-    }
-}
 
 #[cfg(test)]
 mod tests {

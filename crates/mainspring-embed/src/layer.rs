@@ -61,16 +61,9 @@ impl fmt::Debug for RunCall {
 pub struct HandlerService(());
 
 /// What a handler returned, on its way through layers, which want an error of the standard library.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.message())]
 pub struct HandlerFailure(HandlerError);
-
-impl fmt::Display for HandlerFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.message())
-    }
-}
-
-impl std::error::Error for HandlerFailure {}
 
 impl Service<RunCall> for HandlerService {
     type Response = ();

@@ -15,12 +15,13 @@
 //!
 //! Does not keep idle threads: starting one costs less than a thousandth of a request.
 
-use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
+
+use thiserror::Error;
 
 use crate::clock::Moment;
 use crate::descriptors::MAX_RUNNING;
@@ -40,22 +41,15 @@ pub const MAX_DELIVERIES: usize = MAX_RUNNING;
 pub const STACK_BYTES: usize = 512 << 10;
 
 /// Why a webhook was not sent.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NotSent {
     /// So many are under way, which is the most.
+    #[error("{0} webhooks are under way already, which is the limit")]
     Full(usize),
     /// The operating system would not start a thread.
+    #[error("cannot start a thread: {0}")]
     Thread(io::Error),
-}
-
-impl fmt::Display for NotSent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotSent::Full(count) => write!(f, "{count} webhooks are under way already, which is the limit"),
-            NotSent::Thread(error) => write!(f, "cannot start a thread: {error}"),
-        }
-    }
 }
 
 impl NotSent {
@@ -64,8 +58,6 @@ impl NotSent {
         matches!(self, NotSent::Thread(error) if is_shortage(error))
     }
 }
-
-impl std::error::Error for NotSent {}
 
 /// The webhooks under way, each under the key that the loop has for its run.
 #[derive(Debug)]

@@ -18,9 +18,11 @@
 //!
 //! Does not poll, does not know jobs or schedules, and does not keep a run that ended.
 
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use std::{fmt, io};
+
+use thiserror::Error;
 
 use crate::cgroup::{Cgroup, Cgroups};
 use crate::clock::Moment;
@@ -37,39 +39,21 @@ use crate::waits::{ArmedWait, Waits};
 pub use crate::descriptors::MAX_RUNNING;
 
 /// Why a run was not started.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartRefusal {
     /// So many commands are running, which is the most.
+    #[error("{0} commands are running already, which is the limit")]
     Full(usize),
     /// The command could not be started.
-    Start(StartError),
-}
-
-impl fmt::Display for StartRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartRefusal::Full(count) => {
-                write!(f, "{count} commands are running already, which is the limit")
-            }
-            StartRefusal::Start(error) => error.fmt(f),
-        }
-    }
+    #[error("{0}")]
+    Start(#[source] StartError),
 }
 
 impl StartRefusal {
     /// Whether the operating system lacks something that other runs may give back.
     pub fn is_shortage(&self) -> bool {
         matches!(self, StartRefusal::Start(error) if error.is_shortage())
-    }
-}
-
-impl std::error::Error for StartRefusal {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            StartRefusal::Full(_) => None,
-            StartRefusal::Start(error) => Some(error),
-        }
     }
 }
 

@@ -16,19 +16,19 @@
 //! Source: cron's do_command.c does the same with a session; waitid(2), WNOWAIT.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
-use std::{fmt, io};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, killpg};
 use nix::sys::stat::{SFlag, fstat};
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, fchown};
+use thiserror::Error;
 
 use crate::attributes::SETTINGS;
 use crate::end::Outcome;
@@ -217,7 +217,7 @@ impl StartNames {
         match step {
             Step::Directory => StartError::Directory(self.directory, error),
             Step::Program | Step::Settings => StartError::Program(self.program, error),
-            Step::User => StartError::User { user: self.user, error },
+            Step::User => StartError::User(self.user, error),
             Step::Attribute(index) => StartError::Attribute(SETTINGS[index].key, error),
         }
     }
@@ -233,28 +233,30 @@ impl From<ExitStatus> for Outcome {
 }
 
 /// Why a command could not be started.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The directory is none that we can enter.
-    Directory(PathBuf, io::Error),
+    #[error("cannot enter the directory {0}: {1}")]
+    Directory(PathBuf, #[source] io::Error),
     /// The program cannot be executed.
-    Program(Program, io::Error),
+    #[error("cannot execute {0}: {1}")]
+    Program(Program, #[source] io::Error),
     /// The process may not have what this key of its job says.
-    Attribute(&'static str, io::Error),
-    /// The change of user failed.
-    User {
-        /// The user's name.
-        user: String,
-        /// The operating system's answer.
-        error: io::Error,
-    },
+    #[error("cannot set {0}: {1}")]
+    Attribute(&'static str, #[source] io::Error),
+    /// The change of user failed: their name, and the operating system's answer.
+    #[error("cannot become the user {0}: {1}")]
+    User(String, #[source] io::Error),
     /// A secret is not to be had.
-    Secret(SecretError),
+    #[error("{0}")]
+    Secret(#[source] SecretError),
     /// A pipe could not be made ready.
-    Pipe(io::Error),
+    #[error("cannot set up a pipe: {0}")]
+    Pipe(#[source] io::Error),
     /// There is no cgroup that could hold it to what it may have.
-    Cgroup(io::Error),
+    #[error("cannot keep memory_max or cpu_max: {0}")]
+    Cgroup(#[source] io::Error),
 }
 
 impl StartError {
@@ -263,7 +265,7 @@ impl StartError {
         match self {
             StartError::Program(_, error)
             | StartError::Attribute(_, error)
-            | StartError::User { error, .. }
+            | StartError::User(_, error)
             | StartError::Pipe(error)
             | StartError::Cgroup(error) => is_shortage(error),
             // That a file or a folder lets no process wait for it is no shortage.
@@ -285,37 +287,4 @@ fn give(stream: &BorrowedFd<'_>, identity: &Identity) {
 
 fn would_block(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Directory(directory, error) => {
-                write!(f, "cannot enter the directory {}: {error}", directory.display())
-            }
-            StartError::Program(Program::Shell { shell, .. }, error) => {
-                write!(f, "cannot execute the shell {shell}: {error}")
-            }
-            StartError::Program(program, error) => write!(f, "cannot execute {}: {error}", program.file()),
-            StartError::Attribute(key, error) => write!(f, "cannot set {key}: {error}"),
-            StartError::User { user, error } => write!(f, "cannot become the user {user}: {error}"),
-            StartError::Secret(error) => error.fmt(f),
-            StartError::Pipe(error) => write!(f, "cannot set up a pipe: {error}"),
-            StartError::Cgroup(error) => write!(f, "cannot keep memory_max or cpu_max: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            StartError::Directory(_, error)
-            | StartError::Program(_, error)
-            | StartError::Attribute(_, error)
-            | StartError::User { error, .. }
-            | StartError::Pipe(error)
-            | StartError::Cgroup(error) => Some(error),
-            StartError::Secret(error) => Some(error),
-        }
-    }
 }

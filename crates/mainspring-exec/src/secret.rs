@@ -21,12 +21,12 @@
 //!
 //! Source: the masks follow what hosted builds do, <https://docs.github.com/actions/security-guides>.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use mainspring_action::secret::Secret;
 use mainspring_host::regular::{open_regular, read_whole};
+use thiserror::Error;
 
 /// The longest secret: a key or a certificate chain, no more.
 pub const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -63,22 +63,11 @@ pub(crate) fn read_judged(path: &Path, user: Option<u32>, bytes_max: u64) -> io:
 }
 
 /// Why a secret is not to be had. The run does not start then.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("cannot read the secret {path}: {source}")]
 pub struct SecretError {
     /// Its file.
     pub path: PathBuf,
     /// The operating system's answer, or what is wrong with the content.
     pub source: io::Error,
-}
-
-impl fmt::Display for SecretError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read the secret {}: {}", self.path.display(), self.source)
-    }
-}
-
-impl std::error::Error for SecretError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
-    }
 }

@@ -18,6 +18,7 @@
 //!
 //! Source: the list follows what systemd.exec(5) calls the execution environment.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -89,6 +90,14 @@ impl Program {
             Program::Argv(words) => words.first().map_or("", String::as_str),
             Program::Shell { shell, .. } => shell,
         }
+    }
+}
+
+/// The file that is executed, and whether it is a shell.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if matches!(self, Program::Shell { .. }) { "the shell " } else { "" };
+        write!(f, "{kind}{}", self.file())
     }
 }
 

@@ -11,10 +11,9 @@
 //!
 //! Source: the environment is that of crontab(5) of Debian's cron 3.0pl1.
 
-use std::fmt;
-
 use mainspring_job::{Policies, Signal as PolicySignal};
 use nix::sys::signal::Signal;
+use thiserror::Error;
 
 use crate::attributes::Attributes;
 use crate::cgroup::Share;
@@ -25,25 +24,16 @@ use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{Account, Refusal};
 
 /// Says why an action cannot be carried out.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SpecError {
     /// It names what this version does not know: a newer version wrote it.
+    #[error("the action cannot be read: {0}")]
     Unknown(String),
     /// The server cannot become its user.
+    #[error("cannot run as user {0}: {1}")]
     User(String, Refusal),
 }
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SpecError::Unknown(why) => write!(f, "the action cannot be read: {why}"),
-            SpecError::User(user, refusal) => write!(f, "cannot run as user {user}: {refusal}"),
-        }
-    }
-}
-
-impl std::error::Error for SpecError {}
 
 /// The process as the executor starts it, as one of these users.
 ///

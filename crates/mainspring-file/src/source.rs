@@ -21,7 +21,8 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::{error, fmt};
+
+use thiserror::Error;
 
 use crate::trust::Distrust;
 use crate::watch::Stamp;
@@ -194,10 +195,11 @@ pub struct Line<'a> {
 }
 
 /// Says why a file of jobs is not read, or not believed.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FileError {
     /// It could not be read. Check its name and its permissions.
+    #[error("cannot read {name}")]
     Read {
         /// The file's name as it was given.
         name: String,
@@ -205,46 +207,25 @@ pub enum FileError {
         source: io::Error,
     },
     /// It is longer than [`MAX_FILE_BYTES`]. It is probably no file of jobs.
+    #[error("{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs")]
     TooLong {
         /// The file's name as it was given.
         name: String,
     },
     /// It was changed each time while it was read. Try again when nothing writes it.
+    #[error("{name} is being written: it changed while it was read")]
     Changing {
         /// The file's name as it was given.
         name: String,
     },
     /// Others than its owner could have written it, and its commands would run as another user.
+    #[error("{name} is not safe to run: {why}")]
     Distrusted {
         /// The file's name as it was given.
         name: String,
         /// Who else could have written it.
         why: Distrust,
     },
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileError::Read { name, .. } => write!(f, "cannot read {name}"),
-            FileError::TooLong { name } => {
-                write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs")
-            }
-            FileError::Changing { name } => {
-                write!(f, "{name} is being written: it changed while it was read")
-            }
-            FileError::Distrusted { name, why } => write!(f, "{name} is not safe to run: {why}"),
-        }
-    }
-}
-
-impl error::Error for FileError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            FileError::Read { source, .. } => Some(source),
-            FileError::TooLong { .. } | FileError::Changing { .. } | FileError::Distrusted { .. } => None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -17,51 +17,40 @@
 //!
 //! Source: cron(8) of Debian refuses crontabs by the same rule, links among them.
 
-use std::fmt;
 use std::fs;
 use std::path::Path;
 
 use mainspring_host::doubt::{Doubt, OTHERS_MAY_WRITE};
 use mainspring_host::regular::Ownership;
+use thiserror::Error;
 
 /// The mode of a user's crontab.
 const CRONTAB_MODE: u32 = 0o600;
 
 /// Why a file is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Distrust {
     /// Another user owns it.
+    #[error("it belongs to user {0}: make it yours with chown")]
     Owner(u32),
     /// Its group or everybody may write it.
+    #[error("its mode {0:04o} lets others write it: take that away with chmod go-w")]
     Writable(u32),
     /// Another user could have put it there.
+    #[error("{0}")]
     Chosen(Doubt),
     /// The crontab of a user is another user's.
+    #[error("it belongs to user {0}, and a user's crontab is that user's or root's")]
     Foreign(u32),
     /// The crontab of a user has another mode than cron's.
+    #[error("its mode is {0:04o}, and that of a user's crontab is 0600")]
     Mode(u32),
     /// It has several names, one of which another user may have made.
+    #[error("it has {0} names (hard links), and cron takes one")]
     Names(u64),
     /// The crontab of a user is a link.
+    #[error("it is a link, and a user's crontab is a file")]
     Link,
-}
-
-impl fmt::Display for Distrust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Distrust::Owner(uid) => write!(f, "it belongs to user {uid}: make it yours with chown"),
-            Distrust::Writable(mode) => {
-                write!(f, "its mode {mode:04o} lets others write it: take that away with chmod go-w")
-            }
-            Distrust::Chosen(doubt) => doubt.fmt(f),
-            Distrust::Foreign(uid) => {
-                write!(f, "it belongs to user {uid}, and a user's crontab is that user's or root's")
-            }
-            Distrust::Mode(mode) => write!(f, "its mode is {mode:04o}, and that of a user's crontab is 0600"),
-            Distrust::Names(count) => write!(f, "it has {count} names (hard links), and cron takes one"),
-            Distrust::Link => write!(f, "it is a link, and a user's crontab is a file"),
-        }
-    }
 }
 
 /// Judges a file that user `us` has read, who is root or would become another user for its commands.

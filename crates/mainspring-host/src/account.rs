@@ -4,8 +4,10 @@
 //!
 //! Does not look a user up: [`accounts`](crate::accounts) does, as each system has them.
 
+use std::io;
 use std::path::PathBuf;
-use std::{fmt, io};
+
+use thiserror::Error;
 
 use crate::identity::Identity;
 
@@ -25,34 +27,25 @@ pub struct Account {
 }
 
 /// Why an entry of a system crontab cannot run.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Refusal {
     /// There is no such user.
+    #[error("there is no such user")]
     Unknown,
     /// There is no such group.
+    #[error("there is no such group")]
     UnknownGroup,
     /// It is another user, and only root can become another user.
+    #[error("only root can become another user, and mainspring was started by {ourselves}")]
     NotRoot {
         /// Who we are.
         ourselves: String,
     },
     /// It is another user, and this system has no way for us to become another user.
+    #[error("mainspring can become another user on Linux alone")]
     NeedsLinux,
     /// The user database did not answer.
+    #[error("the user database does not answer: {0}")]
     Lookup(io::Error),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Unknown => write!(f, "there is no such user"),
-            Refusal::UnknownGroup => write!(f, "there is no such group"),
-            Refusal::NotRoot { ourselves } => {
-                write!(f, "only root can become another user, and mainspring was started by {ourselves}")
-            }
-            Refusal::NeedsLinux => write!(f, "mainspring can become another user on Linux alone"),
-            Refusal::Lookup(error) => write!(f, "the user database does not answer: {error}"),
-        }
-    }
 }

@@ -15,11 +15,11 @@
 //!
 //! Does not work between machines that share a folder over a network: that needs a shared store.
 
-use std::error::Error;
-use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+
+use thiserror::Error;
 
 use crate::disk_room::is_full;
 use crate::folder::{Folder, make_folder};
@@ -155,9 +155,10 @@ fn locked(
 }
 
 /// Says why a data folder cannot be used.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum DirectoryError {
     /// Another server holds it, or commands that look at it.
+    #[error("{} uses the data directory {path}", holder_text(.holder.as_deref()))]
     Taken {
         /// Which folder.
         path: PathBuf,
@@ -165,6 +166,7 @@ pub enum DirectoryError {
         holder: Option<String>,
     },
     /// It cannot be made, opened or written to.
+    #[error("cannot use the data directory {path}")]
     Io {
         /// Which folder.
         path: PathBuf,
@@ -173,30 +175,12 @@ pub enum DirectoryError {
     },
 }
 
-impl fmt::Display for DirectoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DirectoryError::Taken { path, holder } => {
-                let who = match holder.as_deref() {
-                    None => "a command that looks",
-                    Some("") => "another program",
-                    Some(name) => &format!("another program ({name})"),
-                };
-                write!(f, "{who} uses the data directory {}", path.display())
-            }
-            DirectoryError::Io { path, .. } => {
-                write!(f, "cannot use the data directory {}", path.display())
-            }
-        }
-    }
-}
-
-impl Error for DirectoryError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            DirectoryError::Taken { .. } => None,
-            DirectoryError::Io { source, .. } => Some(source),
-        }
+/// Who has a folder that is taken.
+fn holder_text(holder: Option<&str>) -> String {
+    match holder {
+        None => "a command that looks".to_owned(),
+        Some("") => "another program".to_owned(),
+        Some(name) => format!("another program ({name})"),
     }
 }
 
@@ -229,7 +213,7 @@ mod tests {
         for path in ["/proc/mainspring", "/dev/null/mainspring"] {
             let error = Directory::open(Path::new(path)).expect_err("no folder can be there");
             assert_eq!(error.to_string(), format!("cannot use the data directory {path}"));
-            assert!(error.source().is_some(), "the reason is the error's source");
+            assert!(std::error::Error::source(&error).is_some(), "the reason is the error's source");
         }
     }
 }

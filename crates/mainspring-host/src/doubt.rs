@@ -4,16 +4,19 @@
 //!
 //! Does not find one: `walk` does, on Unix.
 
+use std::io;
 use std::path::PathBuf;
-use std::{fmt, io};
+
+use thiserror::Error;
 
 /// The permission bits that let others write.
 pub const OTHERS_MAY_WRITE: u32 = 0o022;
 
 /// Why a file may be another than was meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Doubt {
     /// A folder above it belongs to another user.
+    #[error("the folder {folder} belongs to user {uid}, who could put another there")]
     Owner {
         /// Which folder.
         folder: PathBuf,
@@ -21,6 +24,9 @@ pub enum Doubt {
         uid: u32,
     },
     /// Others may write a folder above it.
+    #[error(
+        "the mode {mode:04o} of the folder {folder} lets others put another there: take that away with chmod go-w"
+    )]
     Writable {
         /// Which folder.
         folder: PathBuf,
@@ -28,6 +34,7 @@ pub enum Doubt {
         mode: u32,
     },
     /// Another user put something of the path into a folder that everybody may write.
+    #[error("{path} belongs to user {uid}, in a folder that everybody may write")]
     Entry {
         /// What the user put there.
         path: PathBuf,
@@ -36,37 +43,11 @@ pub enum Doubt {
     },
     /// It has several names, and stands in a folder that everybody may write: any user could have given it
     /// this one.
+    #[error("{path} has several names (hard links), in a folder that everybody may write")]
     Names {
         /// The file.
         path: PathBuf,
     },
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Doubt::Owner { folder, uid } => {
-                write!(
-                    f,
-                    "the folder {} belongs to user {uid}, who could put another there",
-                    folder.display()
-                )
-            }
-            Doubt::Writable { folder, mode } => write!(
-                f,
-                "the mode {mode:04o} of the folder {} lets others put another there: take that away with chmod go-w",
-                folder.display()
-            ),
-            Doubt::Entry { path, uid } => {
-                write!(f, "{} belongs to user {uid}, in a folder that everybody may write", path.display())
-            }
-            Doubt::Names { path } => write!(
-                f,
-                "{} has several names (hard links), in a folder that everybody may write",
-                path.display()
-            ),
-        }
-    }
 }
 
 impl From<Doubt> for io::Error {

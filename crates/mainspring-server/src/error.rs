@@ -7,8 +7,8 @@
 //!
 //! Does not describe the actions of a running command: the log does.
 
-use std::path::PathBuf;
-use std::{fmt, io};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use mainspring_job::StoreError;
 
@@ -18,12 +18,14 @@ use mainspring_file::source::FileError;
 use mainspring_host::directory::DirectoryError;
 
 /// A cause that ends a command of the program with the exit code that [`exit`](Error::exit) says.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file of jobs is not read, or not believed.
-    File(FileError),
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Files of jobs have problems, which were shown, and there is nothing else to serve.
+    #[error("nothing was started, because of the problems of {}", .names.join(", "))]
     Files {
         /// Their names.
         names: Vec<String>,
@@ -31,6 +33,7 @@ pub enum Error {
         exit: Exit,
     },
     /// The data directory, or something in it, cannot be used.
+    #[error("cannot use {path}")]
     Data {
         /// The directory, or what is in it.
         path: PathBuf,
@@ -38,10 +41,13 @@ pub enum Error {
         source: io::Error,
     },
     /// Another server has the data directory, or it cannot be taken.
-    Directory(DirectoryError),
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// The store cannot be used.
-    Store(StoreError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// No server answers.
+    #[error("{}", unreachable_text(.path, .source))]
     Unreachable {
         /// Where one would.
         path: PathBuf,
@@ -49,6 +55,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The server at an address does not answer, or something else than a server does.
+    #[error("no server answers at {url}: {why}")]
     Away {
         /// Its address.
         url: String,
@@ -56,10 +63,13 @@ pub enum Error {
         why: String,
     },
     /// The server said no.
-    Refused(ErrorWire),
+    #[error(transparent)]
+    Refused(#[from] ErrorWire),
     /// What was given cannot be understood.
+    #[error("{0}")]
     Usage(String),
     /// The operating system refused something that `run` needs before it can start: threads, pipes, signals.
+    #[error("cannot set up {what}")]
     Setup {
         /// What was asked for.
         what: &'static str,
@@ -67,52 +77,17 @@ pub enum Error {
         source: io::Error,
     },
     /// Standard output was closed by its reader, or cannot be written.
-    Output(io::Error),
+    #[error("cannot write to standard output")]
+    Output(#[source] io::Error),
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::File(error) => error.fmt(f),
-            Error::Files { names, .. } => {
-                write!(f, "nothing was started, because of the problems of {}", names.join(", "))
-            }
-            Error::Data { path, .. } => write!(f, "cannot use {}", path.display()),
-            Error::Directory(error) => error.fmt(f),
-            Error::Store(error) => error.fmt(f),
-            Error::Unreachable { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
-                write!(f, "the server at {} is not ours to ask", path.display())
-            }
-            Error::Unreachable { path, source } if source.kind() == io::ErrorKind::TimedOut => {
-                write!(f, "the server at {} does not answer", path.display())
-            }
-            Error::Unreachable { path, .. } => {
-                write!(f, "no server answers at {} (mainspring serve starts one)", path.display())
-            }
-            Error::Away { url, why } => write!(f, "no server answers at {url}: {why}"),
-            Error::Refused(error) => f.write_str(&error.message),
-            Error::Usage(message) => f.write_str(message),
-            Error::Setup { what, .. } => write!(f, "cannot set up {what}"),
-            Error::Output(_) => write!(f, "cannot write to standard output"),
-        }
-    }
-}
-
-impl From<FileError> for Error {
-    fn from(error: FileError) -> Error {
-        Error::File(error)
-    }
-}
-
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Error {
-        Error::Store(error)
-    }
-}
-
-impl From<ErrorWire> for Error {
-    fn from(error: ErrorWire) -> Error {
-        Error::Refused(error)
+/// What is said of a server that a client does not reach.
+fn unreachable_text(path: &Path, source: &io::Error) -> String {
+    let path = path.display();
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => format!("the server at {path} is not ours to ask"),
+        io::ErrorKind::TimedOut => format!("the server at {path} does not answer"),
+        _ => format!("no server answers at {path} (mainspring serve starts one)"),
     }
 }
 
@@ -145,21 +120,6 @@ impl Error {
             Error::Refused(error) => error.kind.into(),
             Error::Usage(_) => Exit::Usage,
             _ => Exit::Failed,
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Setup { source, .. }
-            | Error::Data { source, .. }
-            | Error::Unreachable { source, .. }
-            | Error::Output(source) => Some(source),
-            Error::Store(error) => error.source(),
-            Error::Directory(error) => error.source(),
-            Error::File(error) => error.source(),
-            Error::Files { .. } | Error::Away { .. } | Error::Refused(_) | Error::Usage(_) => None,
         }
     }
 }

@@ -173,7 +173,8 @@ pub enum Response {
 pub struct Done {}
 
 /// What went wrong.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
 pub struct ErrorWire {
     /// Which kind of error; its number is the exit code of the client.
     pub kind: ErrorKind,

@@ -8,7 +8,6 @@
 //!
 //! Does not follow a call: `program` does.
 
-use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,6 +16,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{Audit, Command, OnceId, Reply, Scope};
+use thiserror::Error;
 
 use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 
@@ -27,27 +27,19 @@ const ACTOR: &str = "program";
 pub type CallResult = Result<Reply, CallRefusal>;
 
 /// Why a call was not told to the planner.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CallRefusal {
     /// The loop ends, or has ended, and the planner was not told.
+    #[error("the jobs are shut down")]
     Stopping,
     /// The loop lost the jobs before it could answer, and may have done it: a submission has this id if it is
     /// on record.
+    #[error("the jobs are shut down")]
     Lost(Option<OnceId>),
     /// Nothing new is taken now, for this reason.
+    #[error("{0}")]
     Now(String),
 }
-
-impl fmt::Display for CallRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CallRefusal::Stopping | CallRefusal::Lost(_) => f.write_str("the jobs are shut down"),
-            CallRefusal::Now(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for CallRefusal {}
 
 /// What a program asks of the loop in it.
 #[derive(Debug)]
