@@ -27,11 +27,11 @@ use std::time::{Duration, Instant};
 
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
+use mainspring_exec::delay_queue::{ArmedWait, DelayQueue};
 use mainspring_exec::end::{End, KillCause, Outcome as ExecutorOutcome, Reports};
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
 use mainspring_exec::output::{Piece, Stream};
 use mainspring_exec::span::Span;
-use mainspring_exec::waits::{ArmedWait, Waits};
 use mainspring_host::net::{AsFd, BorrowedFd};
 use mainspring_job::{Failure, Outcome, Start, WorkerId, WorkerLabel};
 use mainspring_server::protocol::ProgressWire;
@@ -93,7 +93,7 @@ pub(crate) struct Handlers {
     number_of: HashMap<AttemptKey, u64>,
     /// Functions that are left to themselves and hold a thread each.
     left: HashSet<u64>,
-    waits: Waits<u64>,
+    waits: DelayQueue<u64>,
     last_number: u64,
     sender: Sender<(u64, HandlerEnd)>,
     receiver: Receiver<(u64, HandlerEnd)>,
@@ -134,7 +134,7 @@ impl Handlers {
             under_way: HashMap::new(),
             number_of: HashMap::new(),
             left: HashSet::new(),
-            waits: Waits::default(),
+            waits: DelayQueue::new(Moment::now().monotonic),
             last_number: 0,
             sender,
             receiver,
@@ -167,7 +167,7 @@ impl Handlers {
     fn arm(&mut self, number: u64, after: Option<Duration>, now: Moment) {
         if let Some(under_way) = self.under_way.get_mut(&number) {
             let at: Option<Instant> = after.and_then(|after| now.monotonic.checked_add(after));
-            self.waits.arm(&mut under_way.armed, at, number, now);
+            self.waits.arm(&mut under_way.armed, at, number);
         }
     }
 
@@ -246,7 +246,7 @@ impl Handlers {
         now: Moment,
         reports: &mut dyn Reports<AttemptKey>,
     ) {
-        let Some(under_way) = self.forget(number, now) else { return };
+        let Some(under_way) = self.forget(number) else { return };
         if under_way.is_future {
             under_way.run.stop().have_dropped();
         } else {
@@ -257,10 +257,10 @@ impl Handlers {
         reports.ended(&under_way.attempted, &end(&under_way, outcome.into(), Some(cause), now));
     }
 
-    fn forget(&mut self, number: u64, now: Moment) -> Option<UnderWay> {
+    fn forget(&mut self, number: u64) -> Option<UnderWay> {
         let mut under_way = self.under_way.remove(&number)?;
         self.number_of.remove(&under_way.attempted);
-        self.waits.arm(&mut under_way.armed, None, number, now);
+        self.waits.arm(&mut under_way.armed, None, number);
         debug_assert_eq!(self.number_of.len(), self.under_way.len(), "each attempt has one number");
         Some(under_way)
     }
@@ -277,7 +277,7 @@ impl Handlers {
             debug_assert!(!self.under_way.contains_key(&number), "its end was told when it was left");
             return self.pool.regain_one();
         }
-        let Some(under_way) = self.forget(number, now) else { return };
+        let Some(under_way) = self.forget(number) else { return };
         if !under_way.is_future && !under_way.run.is_back() {
             self.ahead.end_one(now.monotonic);
         }
@@ -394,7 +394,7 @@ impl Execution for Handlers {
         while let Ok((number, ended)) = self.receiver.try_recv() {
             self.take_end(number, ended, now, reports);
         }
-        while let Some(number) = self.waits.due(now) {
+        while let Some(number) = self.waits.pop_due(now.monotonic) {
             self.elapse(number, now, reports);
         }
         self.ahead.turn(now.monotonic);
@@ -453,7 +453,8 @@ impl Execution for Handlers {
             .waiting
             .front()
             .map(|(_, since)| GIVE_BACK_WAIT.saturating_sub(now.monotonic.saturating_duration_since(*since)));
-        let waits = [self.waits.wait(now), self.ahead.wait(now.monotonic), stuck, self.progress.wait(now)];
+        let waits =
+            [self.waits.wait(now.monotonic), self.ahead.wait(now.monotonic), stuck, self.progress.wait(now)];
         waits.into_iter().flatten().min()
     }
 

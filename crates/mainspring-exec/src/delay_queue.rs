@@ -1,8 +1,8 @@
 //! Tasks that are held until their time, on the monotonic clock: a queue of mainspring-queue in nanoseconds.
 //!
 //! ```text
-//! add(at, task) ─▶ RedBlackTree ─▶ pop_due(now)
-//!                        └─▶ wait(now): how long until the first is due
+//! add(at, task), arm(at) ─▶ RedBlackTree ─▶ pop_due(now)
+//!                                └─▶ wait(now): how long until the first is due
 //! ```
 //!
 //! The queue is the tree because that knows its first timer: a thread that waits is woken once, and in time.
@@ -15,6 +15,13 @@ use std::time::{Duration, Instant};
 
 pub use mainspring_queue::TimerId;
 use mainspring_queue::{RedBlackTree, Tick, TimerQueue};
+
+/// A task that is held until its time, for its owner, who moves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArmedWait {
+    id: TimerId,
+    at: Instant,
+}
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -41,6 +48,19 @@ impl<T> DelayQueue<T> {
         self.queue.cancel(id)
     }
 
+    /// Holds a task until `at`, moves it there, or takes it out for `None`. Does nothing for one that is held
+    /// until then already.
+    pub fn arm(&mut self, armed: &mut Option<ArmedWait>, at: Option<Instant>, task: T) {
+        let before = armed.take().filter(|armed| self.queue.deadline(armed.id).is_some());
+        *armed = before.filter(|before| at == Some(before.at));
+        if armed.is_none() {
+            if let Some(ArmedWait { id, .. }) = before {
+                self.cancel(id);
+            }
+            *armed = at.map(|at| ArmedWait { id: self.add(at, task), at });
+        }
+    }
+
     /// Takes the first task, if its time has come.
     pub fn pop_due(&mut self, now: Instant) -> Option<T> {
         let now = self.ticks(now);
@@ -59,6 +79,11 @@ impl<T> DelayQueue<T> {
     pub fn first(&self) -> Option<Instant> {
         let first = Duration::from_nanos(self.queue.next_wakeup()?.get());
         Some(self.origin + first)
+    }
+
+    /// How many are held.
+    pub fn len(&self) -> usize {
+        self.queue.len()
     }
 
     /// Whether nothing is held.
@@ -102,5 +127,23 @@ mod tests {
             [Some("c"), Some("d")]
         );
         assert!(held.is_empty() && held.wait(start).is_none());
+    }
+
+    #[test]
+    fn a_wait_is_moved_and_disarmed_and_armed_again_after_its_end() {
+        let start = Moment::now().monotonic;
+        let at = |ms| Some(start + Duration::from_millis(ms));
+        let (mut waits, mut armed) = (DelayQueue::new(start), None);
+        for ms in [10, 10, 5] {
+            waits.arm(&mut armed, at(ms), "it");
+        }
+        assert_eq!(waits.len(), 1);
+        assert_eq!(waits.pop_due(start + Duration::from_millis(5)), Some("it"));
+        waits.arm(&mut armed, at(5), "it");
+        assert_eq!(waits.wait(start + Duration::from_millis(5)), Some(Duration::ZERO), "its time has passed");
+        waits.arm(&mut armed, at(20), "it");
+        waits.arm(&mut armed, None, "it");
+        assert!(armed.is_none() && waits.is_empty());
+        assert_eq!(waits.pop_due(start + Duration::from_millis(30)), None);
     }
 }

@@ -26,6 +26,7 @@ use thiserror::Error;
 
 use crate::cgroup::{Cgroup, Cgroups};
 use crate::clock::Moment;
+use crate::delay_queue::{ArmedWait, DelayQueue};
 use crate::detached_runs;
 use crate::end::{KillCause, Reports};
 use crate::keeper::{Bound, Keeper};
@@ -34,7 +35,6 @@ use crate::process::{LATER_START_WAIT, START_WAIT, StartError};
 use crate::run::Run;
 use crate::spec::ProcessSpec;
 use crate::starter::Starter;
-use crate::waits::{ArmedWait, Waits};
 
 pub use crate::descriptors::MAX_RUNNING;
 
@@ -62,7 +62,7 @@ impl StartRefusal {
 pub struct Executor<K> {
     runs: Vec<TimedRun<K>>,
     /// When time alone changes something of a run, by its number.
-    waits: Waits<u64>,
+    waits: DelayQueue<u64>,
     last_number: u64,
     capacity: usize,
     buffer: Vec<u8>,
@@ -86,7 +86,7 @@ impl<K> Executor<K> {
     pub fn of_at_most(capacity: usize) -> Executor<K> {
         Executor {
             runs: Vec::new(),
-            waits: Waits::default(),
+            waits: DelayQueue::new(Moment::now().monotonic),
             last_number: 0,
             capacity: capacity.min(MAX_RUNNING),
             buffer: vec![0; READ_BYTES],
@@ -144,7 +144,7 @@ impl<K: PartialEq> Executor<K> {
         self.runs.push(TimedRun { number: self.last_number, run, armed: None });
         debug_assert!(self.runs.len() <= self.capacity);
         debug_assert!(self.runs.is_sorted_by_key(|timed| timed.number), "the oldest makes room first");
-        self.arm(now);
+        self.arm();
         Ok(pid)
     }
 
@@ -171,7 +171,7 @@ impl<K: PartialEq> Executor<K> {
     pub fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         if let Some(at) = self.runs.iter().position(|timed| timed.run.is_lingering()) {
             let mut timed = self.runs.remove(at);
-            self.waits.arm(&mut timed.armed, None, timed.number, now);
+            self.waits.arm(&mut timed.armed, None, timed.number);
             close(timed, (&mut self.cgroups, &mut self.keeper), now, reports);
         }
     }
@@ -184,7 +184,7 @@ impl<K: PartialEq> Executor<K> {
             run.advance(now, &mut self.buffer, share, reports);
         }
         // After a look at what has happened: a program that ended in time is not killed for its timeout.
-        while let Some(number) = self.waits.due(now) {
+        while let Some(number) = self.waits.pop_due(now.monotonic) {
             let found = self.runs.iter_mut().find(|timed| timed.number == number);
             debug_assert!(found.is_some(), "who is let go of waits for nothing");
             found.into_iter().for_each(|timed| timed.run.elapse(now, &mut self.buffer, reports));
@@ -194,16 +194,16 @@ impl<K: PartialEq> Executor<K> {
             left.for_each(|timed| keeper.remove(timed.run.pid()));
         }
         for mut timed in self.runs.extract_if(.., |timed| timed.run.is_over()) {
-            self.waits.arm(&mut timed.armed, None, timed.number, now);
+            self.waits.arm(&mut timed.armed, None, timed.number);
             close(timed, (&mut self.cgroups, &mut self.keeper), now, reports);
         }
-        self.arm(now);
+        self.arm();
     }
 
     /// Keeps the waits as the runs want them.
-    fn arm(&mut self, now: Moment) {
+    fn arm(&mut self) {
         for TimedRun { number, run, armed } in &mut self.runs {
-            self.waits.arm(armed, run.deadline(), *number, now);
+            self.waits.arm(armed, run.deadline(), *number);
         }
         let armed_count = self.runs.iter().filter(|timed| timed.armed.is_some()).count();
         debug_assert_eq!(self.waits.len(), armed_count, "each wait is that of a run");
@@ -224,21 +224,21 @@ impl<K: PartialEq> Executor<K> {
     pub fn kill(&mut self, key: &K, cause: KillCause, now: Moment) -> bool {
         let timed = self.runs.iter_mut().find(|timed| timed.run.key() == key);
         let is_there = timed.map(|timed| timed.run.kill(cause, now)).is_some();
-        self.arm(now);
+        self.arm();
         is_there
     }
 
     /// Begins the kill sequences of all runs.
     pub fn kill_all(&mut self, cause: KillCause, now: Moment) {
         self.runs.iter_mut().for_each(|timed| timed.run.kill(cause, now));
-        self.arm(now);
+        self.arm();
     }
 
     /// The same, but for the runs that go on when the server loses the jobs.
     pub fn kill_all_before_loss(&mut self, now: Moment) {
         let bound = self.runs.iter_mut().filter(|timed| !timed.run.is_to_be_detached());
         bound.for_each(|timed| timed.run.kill(KillCause::Requested, now));
-        self.arm(now);
+        self.arm();
     }
 
     /// The number of runs that go on when the server loses the jobs.
@@ -250,10 +250,10 @@ impl<K: PartialEq> Executor<K> {
     /// The server has lost the jobs: releases the runs that go on then, and returns their keys. What they
     /// write is read by a thread as long as this process lives. The end of one is reported only if its
     /// program has ended already.
-    pub fn leave(&mut self, now: Moment, reports: &mut dyn Reports<K>) -> Vec<K> {
+    pub fn leave(&mut self, reports: &mut dyn Reports<K>) -> Vec<K> {
         let (mut keys, mut detached) = (Vec::new(), Vec::new());
         for mut timed in self.runs.extract_if(.., |timed| timed.run.is_to_be_detached()) {
-            self.waits.arm(&mut timed.armed, None, timed.number, now);
+            self.waits.arm(&mut timed.armed, None, timed.number);
             self.keeper.iter_mut().for_each(|keeper| keeper.remove(timed.run.pid()));
             let (key, run, cgroup) = timed.run.leave(reports);
             keys.push(key);
@@ -269,12 +269,12 @@ impl<K: PartialEq> Executor<K> {
     /// Kills the groups of all runs at once.
     pub fn kill_all_at_once(&mut self, now: Moment) {
         self.runs.iter_mut().for_each(|timed| timed.run.kill_at_once(now));
-        self.arm(now);
+        self.arm();
     }
 
     /// How long the loop may wait before the next turn, if no pipe and no signal ends the wait earlier.
     pub fn wait(&self, now: Moment) -> Option<Duration> {
-        self.waits.wait(now)
+        self.waits.wait(now.monotonic)
     }
 
     /// Adds what to poll for reading and for writing.
@@ -287,7 +287,7 @@ impl<K: PartialEq> Executor<K> {
     /// Ends all runs whatever their state: what they wrote so far is reported, what they still hold open is
     /// let go.
     pub fn close(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
-        self.waits = Waits::default();
+        self.waits = DelayQueue::new(now.monotonic);
         for timed in self.runs.drain(..) {
             close(timed, (&mut self.cgroups, &mut self.keeper), now, reports);
         }

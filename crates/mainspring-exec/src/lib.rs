@@ -8,8 +8,8 @@
 //!
 //! [`cgroup`] keeps a run and all that it starts together, [`descriptors`] says how much may run at once,
 //! [`secret`] and [`signature`] what is read when something starts, and [`orphans`] reaps what jobs leave
-//! behind. The clocks are read in [`clock`] alone; what is waited for stands in
-//! [`waits`], and what is not to begin before its time in [`delay_queue`].
+//! behind. The clocks are read in [`clock`] alone; what is waited for, and what is not to begin before its
+//! time, stands in a [`delay_queue`].
 //!
 //! Cost: see [`executor`]; nothing while nothing runs.
 //!
@@ -82,7 +82,6 @@ pub mod starter;
 mod sys;
 #[cfg(unix)]
 pub mod tail;
-pub mod waits;
 #[cfg(feature = "webhooks")]
 pub mod webhook;
 #[cfg(feature = "webhooks")]

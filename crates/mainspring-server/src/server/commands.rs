@@ -170,8 +170,8 @@ impl Execution for Commands {
         self.executor.to_be_detached_count()
     }
 
-    fn leave(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) -> Vec<AttemptKey> {
-        self.executor.leave(now, reports)
+    fn leave(&mut self, reports: &mut dyn Reports<AttemptKey>) -> Vec<AttemptKey> {
+        self.executor.leave(reports)
     }
 
     fn kill_processes_at_once(&mut self, now: Moment) {

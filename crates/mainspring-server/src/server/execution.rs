@@ -186,7 +186,7 @@ pub trait Execution: Debug + Send {
 
     /// The server has lost the jobs: releases these attempts, and returns them. The end of one is reported
     /// only if it has ended already.
-    fn leave(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) -> Vec<AttemptKey> {
+    fn leave(&mut self, _reports: &mut dyn Reports<AttemptKey>) -> Vec<AttemptKey> {
         Vec::new()
     }
 

@@ -272,7 +272,7 @@ impl Work {
     /// The server has lost the jobs: releases these. Returns what has ended.
     pub(super) fn leave(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
         let mut left = Vec::new();
-        let ends = self.collect(now, log, |execution, reports| left = execution.leave(now, reports));
+        let ends = self.collect(now, log, |execution, reports| left = execution.leave(reports));
         for attempted in left {
             if let Some(started) = self.started.remove(&attempted) {
                 self.outputs.close(&attempted.0, started.cause, started.keep);
