@@ -23,6 +23,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use mainspring_action::names::CPU_PERCENT;
+use mainspring_action::process::ProcessBody;
 
 /// What systemd writes beside a group that it has delegated: the first can be read by its user, older
 /// versions write the second.
@@ -44,22 +45,6 @@ const MAX_NAMES: u64 = 1_000;
 const CPU_PERIOD_US: u64 = 100_000;
 
 const _: () = assert!(1_000 <= *CPU_PERCENT.start() as u64 * CPU_PERIOD_US / 100, "the kernel's least quota");
-
-/// How much of the machine a run may have, with all that it starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
-    /// So many bytes of memory; a run that wants more is killed whole.
-    pub memory_bytes_max: Option<u64>,
-    /// So many hundredths of one processor's time.
-    pub cpu_percent_max: Option<u32>,
-}
-
-impl Share {
-    /// Whether it needs no group.
-    pub fn is_all(&self) -> bool {
-        *self == Share::default()
-    }
-}
 
 /// The part of the tree that is the server's.
 #[derive(Debug)]
@@ -97,11 +82,11 @@ impl Cgroups {
         &self.top
     }
 
-    /// Makes the group of a run.
-    pub(crate) fn add(&mut self, share: &Share) -> io::Result<Cgroup> {
+    /// Makes the group of a run, which has as much as its job says, with all that it starts.
+    pub(crate) fn add(&mut self, body: &ProcessBody) -> io::Result<Cgroup> {
         self.sweep();
         let folder = self.new_folder()?;
-        let made = limit(&folder, share)
+        let made = limit(&folder, body)
             .and_then(|()| OpenOptions::new().write(true).open(folder.join("cgroup.procs")));
         match made {
             Ok(entry) => Ok(Cgroup { folder, entry }),
@@ -206,13 +191,13 @@ fn own_path_is_root() -> bool {
     fs::read_to_string("/proc/self/cgroup").is_ok_and(|text| text.lines().any(|line| line == "0::/"))
 }
 
-/// Writes what a group may have.
-fn limit(folder: &Path, share: &Share) -> io::Result<()> {
-    if let Some(bytes) = share.memory_bytes_max {
+/// Writes what a group may have. A run that wants more memory is killed whole.
+fn limit(folder: &Path, body: &ProcessBody) -> io::Result<()> {
+    if let Some(bytes) = body.memory_max {
         put(folder, "memory.max", &bytes.to_string())?;
         put(folder, "memory.oom.group", "1")?;
     }
-    if let Some(percent) = share.cpu_percent_max {
+    if let Some(percent) = body.cpu_max {
         let quota_us = u64::from(percent) * CPU_PERIOD_US / 100;
         put(folder, "cpu.max", &format!("{quota_us} {CPU_PERIOD_US}"))?;
     }
@@ -257,13 +242,13 @@ mod tests {
     fn limits_are_written_as_the_kernel_reads_them() {
         let folder = scratch::path("cgroup");
         fs::create_dir_all(&folder).unwrap();
-        let share = Share { memory_bytes_max: Some(1 << 29), cpu_percent_max: Some(150) };
-        let error = limit(&folder, &share).unwrap_err();
+        let body = ProcessBody { memory_max: Some(1 << 29), cpu_max: Some(150), ..ProcessBody::default() };
+        let error = limit(&folder, &body).unwrap_err();
         assert_eq!(error.to_string(), "the server's cgroup has no controller memory");
         for name in ["memory.max", "memory.oom.group", "cpu.max"] {
             fs::write(folder.join(name), "").unwrap();
         }
-        limit(&folder, &share).unwrap();
+        limit(&folder, &body).unwrap();
         let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
         assert_eq!(read("memory.max"), "536870912");
         assert_eq!(read("memory.oom.group"), "1");

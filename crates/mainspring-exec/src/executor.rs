@@ -152,11 +152,13 @@ impl<K: PartialEq> Executor<K> {
     /// something.
     fn cgroup(&mut self, spec: &ProcessSpec) -> Result<Option<Cgroup>, StartError> {
         let added = match &mut self.cgroups {
-            Some(cgroups) => cgroups.add(&spec.share),
+            Some(cgroups) => cgroups.add(&spec.body),
             None => Err(io::Error::new(io::ErrorKind::Unsupported, "no cgroup is delegated to the server")),
         };
         match added {
-            Err(error) if !spec.share.is_all() => Err(StartError::Cgroup(error)),
+            Err(error) if spec.body.memory_max.is_some() || spec.body.cpu_max.is_some() => {
+                Err(StartError::Cgroup(error))
+            }
             added => Ok(added.ok()),
         }
     }

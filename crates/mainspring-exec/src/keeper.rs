@@ -341,7 +341,7 @@ mod tests {
     fn what_is_left_with_its_lease_and_with_its_server_is_no_matter_of_the_keeper() {
         let ourselves = mainspring_host::accounts::Account::ourselves().unwrap();
         let body = ProcessBody { run: vec!["true".into()], ..ProcessBody::default() };
-        let usual = specs::process(&body, &Users::new(ourselves), &Policies::default()).unwrap();
+        let usual = specs::process(body, &Users::new(ourselves), &Policies::default()).unwrap();
         for (on_lease_loss, on_server_death, expected) in [
             (Fate::Kill, Fate::Leave, Some(Bound::Lease)),
             (Fate::Kill, Fate::Kill, Some(Bound::Lease)),

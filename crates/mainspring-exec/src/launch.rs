@@ -25,7 +25,7 @@ use crate::mask::Masks;
 use crate::open_file_limit;
 use crate::pam_env;
 use crate::secret::{self, SecretError};
-use crate::spec::{ProcessSpec, Program};
+use crate::spec::ProcessSpec;
 use crate::sys::Launch;
 
 /// Where programs are where PATH is not set, as execvp(3) has it.
@@ -44,24 +44,24 @@ pub(crate) fn environment(
     variables: &[(String, String)],
 ) -> Result<(Environment, Masks), SecretError> {
     let mut environment = Environment::new();
-    if spec.inherits_env {
+    if spec.body.inherit_env {
         let is_ours = |name: &OsString| OF_THE_SERVICE.iter().any(|of_service| name == of_service);
         environment.extend(std::env::vars_os().filter(|(name, _)| !is_ours(name)));
     }
     let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
     let own = |(name, value): &(String, String)| (OsString::from(name), OsString::from(value));
-    for path in &spec.pam_files {
+    for path in &spec.body.pam_env {
         let read = pam_env::read(path, user)?;
         environment.extend(read.iter().map(own));
     }
     environment.extend(spec.environment.iter().map(own));
-    for path in &spec.env_files {
+    for path in &spec.body.env_file {
         let read = env_file::read(path, user)?;
         environment.extend(read.iter().map(own));
     }
-    environment.extend(spec.settings.iter().chain(variables).map(own));
+    environment.extend(spec.body.env.iter().chain(variables).map(own));
     let mut masks = Masks::default();
-    for secret in &spec.secrets {
+    for secret in &spec.body.secrets {
         let content = secret::read(&secret.path, user)?;
         let value = if secret.is_path { secret.path.as_os_str() } else { OsStr::new(content.reveal()) };
         environment.insert(OsString::from(&secret.name), value.to_owned());
@@ -77,21 +77,17 @@ pub(crate) fn environment(
 /// When a text holds a NUL byte.
 pub(crate) fn launch(spec: &ProcessSpec, environment: &Environment) -> io::Result<Launch> {
     let hard = || getrlimit(Resource::RLIMIT_NOFILE).map_or(rlim_t::MAX, |(_, hard)| hard);
-    let texts = |texts: &[&str]| texts.iter().map(|text| c_string(OsStr::new(text))).collect();
-    let arguments: io::Result<Vec<CString>> = match &spec.program {
-        Program::Argv(words) => texts(&words.iter().map(String::as_str).collect::<Vec<_>>()),
-        Program::Shell { shell, text } => texts(&[shell, "-c", text]),
-    };
+    let arguments = spec.arguments();
     let variable = |(name, value): (&OsString, &OsString)| {
         let text = [name.as_bytes(), b"=", value.as_bytes()].concat();
         c_string(OsStr::from_bytes(&text))
     };
     Ok(Launch {
-        programs: places(spec.program.file(), environment.get(OsStr::new("PATH")))?,
-        arguments: arguments?,
+        programs: places(arguments[0], environment.get(OsStr::new("PATH")))?,
+        arguments: arguments.into_iter().map(|text| c_string(OsStr::new(text))).collect::<io::Result<_>>()?,
         environment: environment.iter().map(variable).collect::<io::Result<_>>()?,
         directory: c_string(spec.directory.as_os_str())?,
-        directory_else: spec.directory_else.as_ref().map(|path| c_string(path.as_os_str())).transpose()?,
+        directory_else: spec.body.cwd_else.as_ref().map(|path| c_string(path.as_os_str())).transpose()?,
         identity: spec.account.identity.clone(),
         is_shielded: is_shielded(),
         files: open_file_limit::before().map(|soft| (soft, hard())),

@@ -38,7 +38,7 @@ use crate::outputs::Outputs;
 use crate::pipe::{InputPipe, OutputPipe};
 use crate::secret::SecretError;
 use crate::shortage::is_shortage;
-use crate::spec::{ProcessSpec, Program};
+use crate::spec::ProcessSpec;
 use crate::starter::{LOOK, StartedChild, Starter};
 use crate::sys::{self, Step};
 use mainspring_host::accounts::Identity;
@@ -69,7 +69,7 @@ pub struct Process {
 /// What an error of the start names.
 #[derive(Debug)]
 struct StartNames {
-    program: Program,
+    program: String,
     directory: PathBuf,
     user: String,
 }
@@ -91,14 +91,14 @@ impl Process {
     ) -> Result<(Process, Option<InputPipe>, Outputs), StartError> {
         let (environment, masks) = launch::environment(spec, variables).map_err(StartError::Secret)?;
         let launch = launch::launch(spec, &environment)
-            .map_err(|error| StartError::Program(spec.program.clone(), error))?;
+            .map_err(|error| StartError::Program(spec.program_text(), error))?;
         let pipe = || match io::pipe() {
             Ok((reader, writer)) => Ok((OwnedFd::from(reader), OwnedFd::from(writer))),
             Err(error) => Err(StartError::Pipe(error)),
         };
         let (stdout, its_stdout) = pipe()?;
         let (stderr, its_stderr) = pipe()?;
-        let (its_stdin, input) = match &spec.input {
+        let (its_stdin, input) = match &spec.body.stdin {
             Some(text) => {
                 let (reader, writer) = pipe()?;
                 (reader, Some(InputPipe::new(writer, text).map_err(StartError::Pipe)?))
@@ -117,10 +117,10 @@ impl Process {
         }
         let StartedChild { pid, program, failure, wait } = starter
             .start(launch, streams, cgroup, wait)
-            .map_err(|error| StartError::Program(spec.program.clone(), error))?;
+            .map_err(|error| StartError::Program(spec.program_text(), error))?;
         assert!(1 < pid.as_raw(), "a signal to its group reaches no other");
         let named = StartNames {
-            program: spec.program.clone(),
+            program: spec.program_text(),
             directory: spec.directory.clone(),
             user: spec.account.name.clone(),
         };
@@ -241,7 +241,7 @@ pub enum StartError {
     Directory(PathBuf, #[source] io::Error),
     /// The program cannot be executed.
     #[error("cannot execute {0}: {1}")]
-    Program(Program, #[source] io::Error),
+    Program(String, #[source] io::Error),
     /// The process may not have what this key of its job says.
     #[error("cannot set {0}: {1}")]
     Attribute(&'static str, #[source] io::Error),

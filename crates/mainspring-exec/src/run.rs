@@ -103,7 +103,7 @@ impl<K> Run<K> {
     ) -> Result<Run<K>, StartError> {
         let entry = cgroup.as_ref().map(Cgroup::entry);
         let (process, input, output) = Process::spawn(starter, spec, variables, entry, wait)?;
-        debug_assert_eq!(input.is_some(), spec.input.is_some(), "what has an input can read it");
+        debug_assert_eq!(input.is_some(), spec.body.stdin.is_some(), "what has an input can read it");
         Ok(Run {
             key,
             process,

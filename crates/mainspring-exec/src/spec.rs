@@ -18,47 +18,30 @@
 //!
 //! Source: the list follows what systemd.exec(5) calls the execution environment.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
 use crate::attributes::Attributes;
-use crate::cgroup::Share;
-use mainspring_action::names::Fate;
-use mainspring_action::secret::SecretBody;
+use mainspring_action::names::{DEFAULT_SHELL, Fate};
+use mainspring_action::process::ProcessBody;
 use mainspring_host::accounts::Account;
 
 /// A process to be.
 #[derive(Clone, Debug)]
 pub struct ProcessSpec {
-    /// What runs.
-    pub program: Program,
+    /// What its job says, which names a program. The files in it are read, and its variables and secrets put
+    /// together, when it starts.
+    pub body: ProcessBody,
     /// Who runs it.
     pub account: Account,
-    /// Where it starts.
+    /// Where it starts, unless that cannot be entered and the job names another.
     pub directory: PathBuf,
-    /// Where it starts if that cannot be entered.
-    pub directory_else: Option<PathBuf>,
-    /// Whether its environment begins with the server's, or with nothing.
-    pub inherits_env: bool,
-    /// Files of names and values that PAM gives a session, read when it starts.
-    pub pam_files: Vec<PathBuf>,
-    /// Names and values on top of that.
+    /// Names and values on top of those of PAM; all others count for more.
     pub environment: Vec<(String, String)>,
-    /// Files of more names and values, read when it starts; they count for more, and the later one most.
-    pub env_files: Vec<PathBuf>,
-    /// Names and values that count for more than those.
-    pub settings: Vec<(String, String)>,
-    /// Variables whose values are never shown.
-    pub secrets: Vec<SecretBody>,
     /// What it sets of itself before the program is executed.
     pub attributes: Attributes,
-    /// How much it may have with all that it starts, which needs a cgroup.
-    pub share: Share,
-    /// Its standard input.
-    pub input: Option<String>,
     /// How long it may run before it is killed.
     pub timeout: Option<Duration>,
     /// How it is killed.
@@ -69,36 +52,25 @@ pub struct ProcessSpec {
     pub on_lease_loss: Fate,
 }
 
-/// What is executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Program {
-    /// A program and its arguments, with no shell in between. Not empty; the first is looked up in PATH.
-    Argv(Vec<String>),
-    /// Text for a shell.
-    Shell {
-        /// The shell, such as `/bin/sh`; it is given `-c` and the text.
-        shell: String,
-        /// The text.
-        text: String,
-    },
-}
-
-impl Program {
-    /// The file that is executed.
-    pub fn file(&self) -> &str {
-        match self {
-            Program::Argv(words) => words.first().map_or("", String::as_str),
-            Program::Shell { shell, .. } => shell,
+impl ProcessSpec {
+    /// What is executed: the program, which is looked up in PATH, and its arguments.
+    pub(crate) fn arguments(&self) -> Vec<&str> {
+        match &self.body.shell {
+            Some(text) => vec![shell_of(&self.body), "-c", text],
+            None => self.body.run.iter().map(String::as_str).collect(),
         }
     }
+
+    /// What the program is called where it cannot be executed.
+    pub(crate) fn program_text(&self) -> String {
+        let kind = if self.body.shell.is_some() { "the shell " } else { "" };
+        format!("{kind}{}", self.arguments()[0])
+    }
 }
 
-/// The file that is executed, and whether it is a shell.
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if matches!(self, Program::Shell { .. }) { "the shell " } else { "" };
-        write!(f, "{kind}{}", self.file())
-    }
+/// The shell for a line of a job.
+pub(crate) fn shell_of(body: &ProcessBody) -> &str {
+    body.interpreter.as_deref().unwrap_or(DEFAULT_SHELL)
 }
 
 /// How a process group is ended: by a signal, and by SIGKILL if that is not the end.

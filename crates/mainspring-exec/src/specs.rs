@@ -16,10 +16,9 @@ use nix::sys::signal::Signal;
 use thiserror::Error;
 
 use crate::attributes::Attributes;
-use crate::cgroup::Share;
-use crate::spec::{KillSequence, ProcessSpec, Program};
+use crate::spec::{KillSequence, ProcessSpec, shell_of};
 use mainspring_action::body::{MailBody, ProcessBody};
-use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, DEFAULT_PATH, DEFAULT_SHELL, Fate};
+use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, DEFAULT_PATH, Fate};
 use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{Account, Refusal};
 
@@ -40,7 +39,7 @@ pub enum SpecError {
 /// # Errors
 ///
 /// When the server cannot become the user, a limit is not known, or nothing is named that could run.
-pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result<ProcessSpec, SpecError> {
+pub fn process(body: ProcessBody, users: &Users, policies: &Policies) -> Result<ProcessSpec, SpecError> {
     let account = match &body.user {
         None => users.ourselves().clone(),
         Some(user) => {
@@ -48,32 +47,21 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
             users.account(user).map_err(refused)?
         }
     };
-    let shell = body.interpreter.as_deref().unwrap_or(DEFAULT_SHELL);
-    let program = match &body.shell {
-        Some(text) => Program::Shell { shell: shell.to_owned(), text: text.clone() },
-        None if body.run.is_empty() => return Err(SpecError::Unknown("it names no program".to_owned())),
-        None => Program::Argv(body.run.clone()),
-    };
+    if body.shell.is_none() && body.run.is_empty() {
+        return Err(SpecError::Unknown("it names no program".to_owned()));
+    }
     let on_lease_loss = Fate::of("on_lease_loss", body.on_lease_loss.as_deref(), Fate::Kill);
     let on_lease_loss = on_lease_loss.map_err(SpecError::Unknown)?;
     Ok(ProcessSpec {
-        program,
         directory: body.cwd.clone().unwrap_or_else(|| account.home.clone()),
-        directory_else: body.cwd_else.clone(),
-        pam_files: body.pam_env.clone(),
-        inherits_env: body.inherit_env,
-        environment: environment(body, &account, shell),
+        environment: environment(&body, &account),
         account,
-        env_files: body.env_file.clone(),
-        settings: body.env.clone(),
-        secrets: body.secrets.clone(),
-        attributes: Attributes::of(body).map_err(SpecError::Unknown)?,
-        share: Share { memory_bytes_max: body.memory_max, cpu_percent_max: body.cpu_max },
-        input: body.stdin.clone(),
+        attributes: Attributes::of(&body).map_err(SpecError::Unknown)?,
         timeout: policies.timeout.after,
         kill: kill_sequence(policies),
         output_bytes_max: body.output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES),
         on_lease_loss,
+        body,
     })
 }
 
@@ -96,17 +84,17 @@ pub fn mail(
         cwd: Some("/".into()),
         ..ProcessBody::default()
     };
-    let spec = process(&process_body, users, policies)?;
-    let input = Some(body.message(output, &spec.environment));
-    Ok(ProcessSpec { input, ..spec })
+    let mut spec = process(process_body, users, policies)?;
+    spec.body.stdin = Some(body.message(output, &spec.environment));
+    Ok(spec)
 }
 
 /// What cron gives every command.
-fn environment(body: &ProcessBody, account: &Account, shell: &str) -> Vec<(String, String)> {
+fn environment(body: &ProcessBody, account: &Account) -> Vec<(String, String)> {
     let home = account.home.to_string_lossy().into_owned();
     let user = account.name.clone();
     let of_user = [("HOME", home), ("USER", user.clone()), ("LOGNAME", user)];
-    let of_clean = [("SHELL", shell.to_owned()), ("PATH", DEFAULT_PATH.to_owned())];
+    let of_clean = [("SHELL", shell_of(body).to_owned()), ("PATH", DEFAULT_PATH.to_owned())];
     let usual = of_user.into_iter().chain(of_clean.into_iter().filter(|_| !body.inherit_env));
     usual.map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -140,8 +128,8 @@ mod tests {
             env: vec![("A".into(), "1".into())],
             ..Default::default()
         };
-        let spec = process(&body, &Users::new(ourselves), &Policies::default()).unwrap();
-        let all = spec.environment.iter().chain(&spec.settings);
+        let spec = process(body, &Users::new(ourselves), &Policies::default()).unwrap();
+        let all = spec.environment.iter().chain(&spec.body.env);
         let names: Vec<&str> = all.map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "A"]);
         assert_eq!(spec.directory, PathBuf::from("/home/alice"));
@@ -151,7 +139,7 @@ mod tests {
     fn a_body_that_names_no_program_is_refused() {
         let ourselves = Account { name: "alice".into(), home: "/".into(), identity: None };
         // Nothing keeps the database from having one.
-        let refused = process(&ProcessBody::default(), &Users::new(ourselves), &Policies::default());
+        let refused = process(ProcessBody::default(), &Users::new(ourselves), &Policies::default());
         assert!(matches!(refused, Err(SpecError::Unknown(why)) if why == "it names no program"));
     }
 
@@ -161,7 +149,7 @@ mod tests {
             let ourselves = Account { name: "alice".into(), home: "/".into(), identity: None };
             let on_lease_loss = word.map(str::to_owned);
             let body = ProcessBody { run: vec!["env".into()], on_lease_loss, ..Default::default() };
-            process(&body, &Users::new(ourselves), &Policies::default()).map(|spec| spec.on_lease_loss)
+            process(body, &Users::new(ourselves), &Policies::default()).map(|spec| spec.on_lease_loss)
         };
         assert_eq!(of(None).unwrap(), Fate::Kill);
         assert_eq!(of(Some("kill")).unwrap(), Fate::Kill);

@@ -11,14 +11,13 @@ use std::time::Duration;
 use mainspring_action::names::Fate;
 use mainspring_action::process::ProcessBody;
 use mainspring_action::secret::SecretBody;
-use mainspring_exec::attributes::Attributes;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::end::{End, KillCause, Outcome, Reports};
 use mainspring_exec::executor::{Executor, MAX_RUNNING, StartRefusal};
 use mainspring_exec::output::Piece;
 use mainspring_exec::output::Stream;
 use mainspring_exec::pipe::READ_BYTES;
-use mainspring_exec::spec::{KillSequence, ProcessSpec, Program};
+use mainspring_exec::spec::{KillSequence, ProcessSpec};
 use mainspring_exec::specs;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
@@ -51,11 +50,23 @@ impl Reports<u32> for RunRecorder {
 }
 
 pub(crate) fn shell(text: &str) -> ProcessSpec {
+    of(ProcessBody::default(), text)
+}
+
+/// The same with what a body says besides.
+fn of(body: ProcessBody, text: &str) -> ProcessSpec {
+    program(ProcessBody { shell: Some(text.to_owned()), ..body })
+}
+
+fn program(body: ProcessBody) -> ProcessSpec {
     let account = Account { home: "/".into(), ..Account::ourselves().unwrap() };
-    let body = ProcessBody { shell: Some(text.to_owned()), ..ProcessBody::default() };
     let path = ("PATH".to_owned(), "/usr/bin:/bin".to_owned());
-    let spec = specs::process(&body, &Users::new(account), &Policies::default()).unwrap();
+    let spec = specs::process(body, &Users::new(account), &Policies::default()).unwrap();
     ProcessSpec { environment: vec![path], ..spec }
+}
+
+fn argv(words: &[&str]) -> ProcessSpec {
+    program(ProcessBody { run: words.iter().map(|word| (*word).to_owned()).collect(), ..Default::default() })
 }
 
 /// One that may run as many as there can be.
@@ -112,19 +123,17 @@ fn file(name: &str, text: &str) -> PathBuf {
 
 #[test]
 fn arguments_reach_the_program_as_they_are() {
-    let words = ["printf", "%s\\n", "a b", "$HOME", "*"].map(str::to_owned).to_vec();
-    let heard = run(&ProcessSpec { program: Program::Argv(words), ..shell("") });
+    let heard = run(&argv(&["printf", "%s\\n", "a b", "$HOME", "*"]));
     assert_eq!(heard.lines, ["a b", "$HOME", "*"]);
     assert_eq!(heard.ends[0].outcome, Some(Outcome::Exited(0)));
 }
 
 #[test]
 fn the_environment_is_clean_or_inherited_and_knows_the_run() {
-    let spec = shell("echo ${CARGO_MANIFEST_DIR:-none} $RUN $A");
-    let environment = [spec.environment.clone(), vec![("A".into(), "1".into())]].concat();
-    let spec = ProcessSpec { environment, ..spec };
-    assert_eq!(run(&spec).lines, ["none 7 1"]);
-    let inherited = ProcessSpec { inherits_env: true, ..spec };
+    let text = "echo ${CARGO_MANIFEST_DIR:-none} $RUN $A";
+    let body = ProcessBody { env: vec![("A".into(), "1".into())], ..ProcessBody::default() };
+    assert_eq!(run(&of(body.clone(), text)).lines, ["none 7 1"]);
+    let inherited = of(ProcessBody { inherit_env: true, ..body }, text);
     assert_eq!(run(&inherited).lines, [format!("{} 7 1", env!("CARGO_MANIFEST_DIR"))]);
 }
 
@@ -132,10 +141,9 @@ fn the_environment_is_clean_or_inherited_and_knows_the_run() {
 fn secrets_reach_the_program_and_not_its_output() {
     let path = file("token", "hunter22\n");
     let secret = |name: &str, is_path| SecretBody { name: name.into(), path: path.clone(), is_path };
-    let spec = ProcessSpec {
-        secrets: vec![secret("TOKEN", false), secret("TOKEN_FILE", true)],
-        ..shell("test ${#TOKEN} = 8 && test \"$(cat \"$TOKEN_FILE\")\" = \"$TOKEN\" && echo \"[$TOKEN]\"")
-    };
+    let secrets = vec![secret("TOKEN", false), secret("TOKEN_FILE", true)];
+    let text = "test ${#TOKEN} = 8 && test \"$(cat \"$TOKEN_FILE\")\" = \"$TOKEN\" && echo \"[$TOKEN]\"";
+    let spec = of(ProcessBody { secrets, ..ProcessBody::default() }, text);
     assert_eq!(run(&spec).lines, ["[***]"]);
 }
 
@@ -143,7 +151,7 @@ fn secrets_reach_the_program_and_not_its_output() {
 fn a_secret_that_is_not_there_starts_nothing() {
     let path = PathBuf::from("/no/such/secret");
     let secrets = vec![SecretBody { name: "A".into(), path, is_path: false }];
-    let spec = ProcessSpec { secrets, ..shell("echo started") };
+    let spec = of(ProcessBody { secrets, ..ProcessBody::default() }, "echo started");
     let refused = executor_of_all().start(&spec, &[], 1, Moment::now()).unwrap_err();
     assert!(matches!(refused, StartRefusal::Start(_)));
     assert!(
@@ -159,13 +167,10 @@ fn umask_niceness_limits_and_input_are_those_of_the_spec() {
         nice: Some(19),
         limits: vec![("open_files".into(), 40)],
         oom_score_adj: Some(900),
+        stdin: Some("from afar\n".into()),
         ..ProcessBody::default()
     };
-    let spec = ProcessSpec {
-        attributes: Attributes::of(&body).unwrap(),
-        input: Some("from afar\n".into()),
-        ..shell("umask; nice; ulimit -n; cat /proc/self/oom_score_adj; cat")
-    };
+    let spec = of(body, "umask; nice; ulimit -n; cat /proc/self/oom_score_adj; cat");
     assert_eq!(run(&spec).lines, ["0027", "19", "40", "900", "from afar"]);
 }
 
@@ -173,14 +178,14 @@ fn umask_niceness_limits_and_input_are_those_of_the_spec() {
 fn what_a_process_may_not_have_is_named_by_its_key() {
     // More than the kernel gives anyone: fs.nr_open.
     let body = ProcessBody { limits: vec![("open_files".into(), u64::MAX)], ..ProcessBody::default() };
-    let spec = ProcessSpec { attributes: Attributes::of(&body).unwrap(), ..shell("echo started") };
+    let spec = of(body, "echo started");
     let refused = executor_of_all().start(&spec, &[], 1, Moment::now()).unwrap_err();
     assert_eq!(refused.to_string(), "cannot set limits: Operation not permitted (os error 1)");
 }
 
 #[test]
 fn a_program_that_is_not_there_is_an_error_with_its_name() {
-    let spec = ProcessSpec { program: Program::Argv(vec!["no-such-program".into()]), ..shell("") };
+    let spec = argv(&["no-such-program"]);
     let refused = executor_of_all().start(&spec, &[], 1, Moment::now()).unwrap_err();
     assert!(refused.to_string().starts_with("cannot execute no-such-program: No such file"), "{refused}");
 }
@@ -358,9 +363,8 @@ fn what_is_left_goes_on_reads_and_writes_and_is_reaped_though_its_server_has_let
     );
     let spec = ProcessSpec {
         on_lease_loss: Fate::Leave,
-        input: Some("x".repeat(INPUT_BYTES)),
         timeout: Some(BOUND),
-        ..shell(&text)
+        ..of(ProcessBody { stdin: Some("x".repeat(INPUT_BYTES)), ..ProcessBody::default() }, &text)
     };
     let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     let pid = executor.start(&spec, &[], 1, Moment::now()).unwrap();
@@ -406,10 +410,9 @@ fn what_is_being_ended_is_not_left() {
 
 #[test]
 fn a_process_without_its_directory_starts_in_the_other_one() {
-    let spec = |directory_else: Option<&str>| ProcessSpec {
-        directory: "/no/such/home".into(),
-        directory_else: directory_else.map(PathBuf::from),
-        ..shell("pwd")
+    let spec = |cwd_else: Option<&str>| {
+        let (cwd, cwd_else) = (Some("/no/such/home".into()), cwd_else.map(PathBuf::from));
+        of(ProcessBody { cwd, cwd_else, ..ProcessBody::default() }, "pwd")
     };
     assert_eq!(run(&spec(Some("/"))).lines, ["/"]);
     for nowhere in [None, Some("/no/such/folder")] {
@@ -450,7 +453,7 @@ impl SlowFile {
 fn a_program_on_a_file_system_that_does_not_answer_keeps_no_other_from_starting() {
     let path = crate::scratch::path("process-slow");
     fs::copy("/bin/true", &path).unwrap();
-    let slow = ProcessSpec { program: Program::Argv(vec![path.to_str().unwrap().to_owned()]), ..shell("") };
+    let slow = argv(&[path.to_str().unwrap()]);
     let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     let begun = Moment::now();
     // Known from now on: the first of the next ones are not waited for.
@@ -473,7 +476,7 @@ fn a_program_on_a_file_system_that_does_not_answer_keeps_no_other_from_starting(
 fn a_known_program_that_is_gone_is_not_started_and_says_so() {
     let path = crate::scratch::path("process-gone");
     fs::copy("/bin/true", &path).unwrap();
-    let spec = ProcessSpec { program: Program::Argv(vec![path.to_str().unwrap().to_owned()]), ..shell("") };
+    let spec = argv(&[path.to_str().unwrap()]);
     let (mut executor, mut heard) = (executor_of_all(), RunRecorder::default());
     let begun = Moment::now();
     executor.start(&spec, &[], 0, begun).unwrap();

@@ -116,7 +116,7 @@ impl Execution for Commands {
             body => (body, None),
         };
         let spec = match body {
-            Body::Process(body) => specs::process(&body, &self.users, policies),
+            Body::Process(body) => specs::process(body, &self.users, policies),
             Body::Mail(body) => {
                 if body.needs_output && output.is_empty() || body.is_undeliverable() {
                     return Ok(StartOutcome::Nothing);
