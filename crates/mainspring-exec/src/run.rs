@@ -164,10 +164,14 @@ impl<K> Run<K> {
     /// although the output is still held open. Nothing before.
     pub fn elapse(&mut self, now: Moment, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
         self.looked = Some(now);
-        self.advance_killing(now);
-        let wait = self.output_wait();
-        let ended = self.ended.clone().filter(|(_, at)| !self.end_is_reported && wait <= now.since(*at));
-        if let Some((outcome, at)) = ended {
+        let is_due = |due: Option<Instant>| due.is_some_and(|due| due <= now.monotonic);
+        if is_due(self.kill_deadline()) {
+            match self.killing {
+                None => self.kill(KillCause::Timeout, now),
+                Some(_) => self.kill_at_once(now),
+            }
+        }
+        if let Some((outcome, at)) = self.ended.clone().filter(|_| is_due(self.output_deadline())) {
             // What the program itself wrote is to stand before its end, also without a line end.
             self.output.drain(buffer, &mut |stream, piece| reports.line(&self.key, stream, piece));
             self.output.finish_lines(&mut |stream, piece| reports.line(&self.key, stream, piece));
@@ -232,12 +236,7 @@ impl<K> Run<K> {
 
     fn output_deadline(&self) -> Option<Instant> {
         let (_, at) = self.ended.as_ref().filter(|_| !self.end_is_reported)?;
-        at.monotonic.checked_add(self.output_wait())
-    }
-
-    /// How long the end waits for the output.
-    fn output_wait(&self) -> Duration {
-        if self.killing.is_some() { KILLED_OUTPUT_WAIT } else { OUTPUT_WAIT }
+        at.monotonic.checked_add(if self.killing.is_some() { KILLED_OUTPUT_WAIT } else { OUTPUT_WAIT })
     }
 
     /// When to look again whether what outlives the program has ended: nothing tells of that.
@@ -285,22 +284,6 @@ impl<K> Run<K> {
         }
         let outputs = [self.output.stdout, self.output.stderr];
         (self.key, DetachedRun { program: self.process.leave(), input: self.input, outputs }, self.cgroup)
-    }
-
-    fn advance_killing(&mut self, now: Moment) {
-        match self.killing {
-            None => {
-                let timeout = self.timeout.filter(|_| self.ended.is_none());
-                if timeout.is_some_and(|timeout| timeout <= now.since(self.started)) {
-                    self.kill(KillCause::Timeout, now);
-                }
-            }
-            Some(Killing { since, wait, .. }) => {
-                if wait.is_some_and(|wait| wait <= now.since(since)) {
-                    self.kill_at_once(now);
-                }
-            }
-        }
     }
 
     /// Sends a signal to the group of processes, and SIGKILL to the cgroup, too: what has left the one is in
