@@ -44,6 +44,7 @@ mod kernel;
 mod launch;
 #[cfg(unix)]
 pub mod mask;
+pub mod notified_channel;
 pub mod notifier;
 #[cfg_attr(windows, path = "no_limit.rs")]
 mod open_file_limit;

@@ -34,7 +34,6 @@ pub mod folder_store;
 pub mod log;
 mod machine_start;
 pub mod message;
-pub mod notified_channel;
 pub mod polling;
 pub mod protocol;
 pub mod relative;

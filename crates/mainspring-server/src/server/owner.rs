@@ -28,9 +28,9 @@ use super::questions::Questions;
 use super::store_thread::{CommittedBatch, RenewedAt, Report};
 use super::writer::Writer;
 use crate::error::Error;
-use crate::notified_channel::NotifiedReceiver;
 use mainspring_action::needs;
 use mainspring_exec::clock::{Moment, boot_time, follow};
+use mainspring_exec::notified_channel::NotifiedReceiver;
 use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// How many commands may wait for a place in a batch: four batches of them, some megabytes.

@@ -17,8 +17,8 @@ use std::sync::mpsc::Sender;
 
 use super::client_text::{ClientText, ParsedText};
 use super::next_step::RequestId;
-use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 use crate::protocol::{ErrorKind, ErrorWire};
+use mainspring_exec::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 use mainspring_file::loaded_file::Reader;
 
 /// What a text says, or what is wrong with it, and the request that it came with.

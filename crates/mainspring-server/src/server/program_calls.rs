@@ -15,10 +15,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use mainspring_exec::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 use mainspring_job::{Audit, Command, OnceId, Reply, Scope};
 use thiserror::Error;
-
-use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 
 /// The actor of what the program's own code asks for.
 const ACTOR: &str = "program";

@@ -26,8 +26,8 @@ use mainspring_job::Reader;
 use super::next_step::{Question, QuestionAnswer};
 use super::store_thread::Order;
 use super::writer::Writer;
-use crate::notified_channel::{NotifiedReceiver, notified_channel};
 use mainspring_exec::clock::Moment;
+use mainspring_exec::notified_channel::{NotifiedReceiver, notified_channel};
 
 /// The loop's side of the thread that reads.
 pub(super) struct Questions {

@@ -39,8 +39,8 @@ use mainspring_job::{
 };
 
 use super::next_step::{Question, QuestionAnswer};
-use crate::notified_channel::NotifyingSender;
 use mainspring_exec::clock::{Moment, Reading, boot_time, follow};
+use mainspring_exec::notified_channel::NotifyingSender;
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);

@@ -42,9 +42,9 @@ use super::work::Work;
 use super::{LOOK_INTERVAL, finish_log};
 use crate::error::Error;
 use crate::log::{Line, Log};
-use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 use crate::waiting::wait_for;
 use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_exec::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 use mainspring_host::net::{AsFd, BorrowedFd};
 
 pub use member_lease::MemberLease;

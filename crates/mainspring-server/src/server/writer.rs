@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 use mainspring_job::{Batch, Lease, Store};
 
 use super::store_thread::{Order, RenewedAt, Report, SPIN, StoreThread, spin};
-use crate::notified_channel::{NotifiedReceiver, notified_channel};
 use crate::protocol::HistogramWire;
 use mainspring_exec::clock::Moment;
+use mainspring_exec::notified_channel::{NotifiedReceiver, notified_channel};
 
 /// How many batches are on their way at once: one that is written, and one that is next if it is worth it.
 const MAX_IN_FLIGHT: usize = 2;

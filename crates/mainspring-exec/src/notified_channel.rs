@@ -9,8 +9,7 @@
 //! |---|---|---|
 //! | `is_awaited` | sequentially consistent | who sends looks after the value is in the channel, and who has waited looks into the channel after it is lowered: one of the two sees the other |
 //!
-//! Cost: that of the channel and of the [`notifier`](mainspring_exec::notifier): at most a system call for
-//! each value.
+//! Cost: that of the channel and of the [`notifier`](crate::notifier): at most a system call for each value.
 //!
 //! Does not wait for a value: the loop polls, or waits for the channel itself.
 
@@ -20,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use mainspring_exec::notifier::{Notifications, Notifier, pair};
+use crate::notifier::{Notifications, Notifier, pair};
 use mainspring_host::net::{AsFd, BorrowedFd};
 
 /// An end for other threads.
