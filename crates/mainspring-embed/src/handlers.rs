@@ -29,7 +29,7 @@ use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::delay_queue::{ArmedWait, DelayQueue};
 use mainspring_exec::end::{End, KillCause, Outcome as ExecutorOutcome, Reports};
-use mainspring_exec::notifier::{Notifications, Notifier, pair};
+use mainspring_exec::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 use mainspring_exec::output::{Piece, Stream};
 use mainspring_exec::span::Span;
 use mainspring_host::net::{AsFd, BorrowedFd};
@@ -95,12 +95,10 @@ pub(crate) struct Handlers {
     left: HashSet<u64>,
     waits: DelayQueue<u64>,
     last_number: u64,
-    sender: Sender<(u64, HandlerEnd)>,
-    receiver: Receiver<(u64, HandlerEnd)>,
+    sender: NotifyingSender<(u64, HandlerEnd)>,
+    ends: NotifiedReceiver<(u64, HandlerEnd)>,
     line_sender: Sender<Line>,
     lines: Receiver<Line>,
-    notifier: Notifier,
-    notifications: Notifications,
     progress: ProgressLooks,
 }
 
@@ -120,8 +118,7 @@ impl Handlers {
         futures: Option<(Spawner, usize)>,
         client: Client,
     ) -> io::Result<Handlers> {
-        let (notifier, notifications) = pair()?;
-        let ((sender, receiver), (line_sender, lines)) = (channel(), channel());
+        let ((sender, ends), (line_sender, lines)) = (notified_channel()?, channel());
         let future_max = futures.as_ref().map_or(0, |(_, count)| *count);
         Ok(Handlers {
             registry,
@@ -136,24 +133,19 @@ impl Handlers {
             left: HashSet::new(),
             waits: DelayQueue::new(Moment::now().monotonic),
             last_number: 0,
+            progress: ProgressLooks::new(sender.notifier().clone()),
             sender,
-            receiver,
+            ends,
             line_sender,
             lines,
-            progress: ProgressLooks::new(notifier.clone()),
-            notifier,
-            notifications,
         })
     }
 
     /// How an attempt tells its end, from any thread.
     fn teller(&self, number: u64) -> impl FnOnce(HandlerEnd) + Send + Unpin + 'static {
-        let (sender, notifier) = (self.sender.clone(), self.notifier.clone());
-        move |end| {
-            // It fails only after the loop has ended.
-            let _ = sender.send((number, end));
-            notifier.notify();
-        }
+        let sender = self.sender.clone();
+        // It fails only after the loop has ended.
+        move |end| drop(sender.send((number, end)))
     }
 
     /// Has a thread do a task as soon as it is time to begin.
@@ -339,7 +331,7 @@ impl Execution for Handlers {
         }
         self.last_number += 1;
         let number = self.last_number;
-        let (lines, notifier) = (self.line_sender.clone(), self.notifier.clone());
+        let (lines, notifier) = (self.line_sender.clone(), self.sender.notifier().clone());
         let line_sender = LineSender { number, lines, notifier, progress: self.progress.signal() };
         let began = now.after(left_until(start.not_before, now));
         let run = Run::new(start, began.wall, self.client.clone(), Some(line_sender));
@@ -383,7 +375,7 @@ impl Execution for Handlers {
     }
 
     fn turn(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
-        self.notifications.clear();
+        self.ends.clear();
         while let Ok((number, line)) = self.lines.try_recv() {
             // What a function writes that is left to itself has no place any more.
             if let Some(under_way) = self.under_way.get(&number) {
@@ -391,7 +383,7 @@ impl Execution for Handlers {
                     .for_each(|line| reports.line(&under_way.attempted, Stream::Stdout, &Piece::line(line)));
             }
         }
-        while let Ok((number, ended)) = self.receiver.try_recv() {
+        while let Some((number, ended)) = self.ends.next() {
             self.take_end(number, ended, now, reports);
         }
         while let Some(number) = self.waits.pop_due(now.monotonic) {
@@ -459,6 +451,6 @@ impl Execution for Handlers {
     }
 
     fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, _writable: &mut Vec<BorrowedFd<'a>>) {
-        readable.push(self.notifications.as_fd());
+        readable.push(self.ends.as_fd());
     }
 }

@@ -18,7 +18,6 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use thiserror::Error;
@@ -26,7 +25,7 @@ use thiserror::Error;
 use crate::clock::Moment;
 use crate::descriptors::MAX_RUNNING;
 use crate::end::{End, KillCause, Outcome, Reports};
-use crate::notifier::{Notifications, Notifier, pair};
+use crate::notified_channel::{NotifiedReceiver, NotifyingSender, notified_channel};
 use crate::output::Stream;
 use crate::output::{LineSplitter, Piece};
 use crate::shortage::is_shortage;
@@ -65,10 +64,8 @@ pub struct Deliveries<K> {
     capacity: usize,
     under_way: Vec<UnderWay<K>>,
     next_number: u64,
-    sender: Sender<(u64, DeliveryResult)>,
-    receiver: Receiver<(u64, DeliveryResult)>,
-    notifier: Notifier,
-    notifications: Notifications,
+    sender: NotifyingSender<(u64, DeliveryResult)>,
+    results: NotifiedReceiver<(u64, DeliveryResult)>,
 }
 
 #[derive(Debug)]
@@ -88,18 +85,9 @@ impl<K: PartialEq> Deliveries<K> {
     ///
     /// When the operating system gives no socket pair.
     pub fn of_at_most(capacity: usize) -> io::Result<Deliveries<K>> {
-        let (notifier, notifications) = pair()?;
-        let (sender, receiver) = channel();
+        let (sender, results) = notified_channel()?;
         let capacity = capacity.min(MAX_DELIVERIES);
-        Ok(Deliveries {
-            capacity,
-            under_way: Vec::new(),
-            next_number: 0,
-            sender,
-            receiver,
-            notifier,
-            notifications,
-        })
+        Ok(Deliveries { capacity, under_way: Vec::new(), next_number: 0, sender, results })
     }
 
     /// Sends a webhook, after all of the same sequence that are under way; its end is told by a later
@@ -123,7 +111,7 @@ impl<K: PartialEq> Deliveries<K> {
         debug_assert!(!self.under_way.iter().any(is_known), "an attempt is sent once");
         let before = sequence.as_ref().and_then(|sequence| self.take_thread(sequence));
         let number = self.next_number;
-        let (spec, sender, notifier) = (Arc::clone(spec), self.sender.clone(), self.notifier.clone());
+        let (spec, sender) = (Arc::clone(spec), self.sender.clone());
         let unix_s = now.wall.as_second();
         let send = move || {
             // A thread that panicked is over, too.
@@ -133,7 +121,6 @@ impl<K: PartialEq> Deliveries<K> {
             let delivered = delivered.unwrap_or_else(|_| DeliveryResult::panicked());
             // Fails only after the loop has ended.
             let _ = sender.send((number, delivered));
-            notifier.notify();
         };
         let builder = thread::Builder::new().name("webhook".to_owned()).stack_size(STACK_BYTES);
         let thread = builder.spawn(send).map_err(NotSent::Thread)?;
@@ -162,8 +149,8 @@ impl<K: PartialEq> Deliveries<K> {
 
     /// Reports what has come back.
     pub fn turn(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
-        self.notifications.clear();
-        while let Ok((number, delivered)) = self.receiver.try_recv() {
+        self.results.clear();
+        while let Some((number, delivered)) = self.results.next() {
             let Some(at) = self.under_way.iter().position(|delivery| delivery.number == number) else {
                 continue;
             };
@@ -229,6 +216,6 @@ fn report<K>(delivery: &UnderWay<K>, delivered: DeliveryResult, now: Moment, rep
 
 impl<K> AsFd for Deliveries<K> {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.notifications.as_fd()
+        self.results.as_fd()
     }
 }
