@@ -153,39 +153,30 @@ impl Board {
             return Wish::Show;
         }
         match key {
-            Key::Char('q') | Key::Escape => self.go_back(key),
-            Key::Char('?' | 'h') => self.look_at(View::Help),
-            Key::Char('s') => {
-                self.order = self.order.following();
-                Wish::Show
-            }
-            Key::Char('/') => {
-                self.is_typing = true;
-                Wish::Show
-            }
-            Key::Char(' ') => {
-                self.is_held = !self.is_held;
-                Wish::Show
-            }
+            Key::Char('q') | Key::Escape => return self.go_back(key),
+            Key::Char('?' | 'h') => return self.look_at(View::Help),
+            Key::Char('s') => self.order = self.order.following(),
+            Key::Char('/') => self.is_typing = true,
+            Key::Char(' ') => self.is_held = !self.is_held,
             Key::Tab => {
                 let index = TABS.iter().position(|tab| tab.2 == self.view).map_or(0, |index| index + 1);
-                self.look_at(TABS[index % TABS.len()].2.clone())
+                return self.look_at(TABS[index % TABS.len()].2.clone());
             }
             Key::Enter | Key::Char('l') => match self.selected_run() {
-                Some(run) => self.look_at(View::Log(run)),
+                Some(run) => return self.look_at(View::Log(run)),
                 None => self.say("it has no run yet"),
             },
             Key::Char(c) => match TABS.iter().find(|tab| tab.0 == c) {
-                Some(tab) => self.look_at(tab.2.clone()),
+                Some(tab) => return self.look_at(tab.2.clone()),
                 None => self.act(c),
             },
-            _ => Wish::Show,
+            _ => {}
         }
+        Wish::Show
     }
 
-    fn say(&mut self, text: &str) -> Wish {
+    fn say(&mut self, text: &str) {
         text.clone_into(&mut self.notice);
-        Wish::Show
     }
 
     fn look_at(&mut self, view: View) -> Wish {
@@ -260,7 +251,7 @@ impl Board {
     }
 
     /// Asks whether a change is wanted that a letter stands for.
-    fn act(&mut self, letter: char) -> Wish {
+    fn act(&mut self, letter: char) {
         let (job, run) = (self.selected_job(), self.selected_open());
         let proposal = match (letter, job, run) {
             ('r', Some(job), _) => {
@@ -275,12 +266,9 @@ impl Board {
             _ => None,
         };
         match proposal {
-            Some((text, request)) => {
-                self.confirmation = Some((plain::line(&text).into_owned(), request));
-                Wish::Show
-            }
+            Some((text, request)) => self.confirmation = Some((plain::line(&text).into_owned(), request)),
             None if letter.is_alphanumeric() => self.say("no such key here: ? shows the keys"),
-            None => Wish::Show,
+            None => {}
         }
     }
 
