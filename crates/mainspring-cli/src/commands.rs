@@ -92,8 +92,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Check(args) => check::check(&args),
         Command::Import(args) => import::import(&args),
         Command::Crontab(args) => {
-            let setup = |source| Error::Setup { what: "the group of the user", source };
-            run_crontab(&args, LentGroup::put_away().map_err(setup)?)
+            run_crontab(&args, LentGroup::put_away().map_err(Error::setup("the group of the user"))?)
         }
         Command::Next(args) => next::next(&args),
         Command::Explain(args) => explain::explain(&args),

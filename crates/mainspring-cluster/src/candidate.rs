@@ -207,7 +207,7 @@ impl Candidate {
         caller: Caller,
         note: impl Fn(&str) + Send + 'static,
     ) -> Result<Plan, Error> {
-        let setup = |source| Error::Setup { what: "a thread for the inbox", source };
+        let setup = Error::setup("a thread for the inbox");
         let mut store = self
             .opened
             .take()

@@ -11,7 +11,6 @@
 //!
 //! Does not know how a worker runs anything.
 
-use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -49,7 +48,7 @@ impl PoolExecution {
     /// # Errors
     /// When the database does not answer, or the operating system gives no thread.
     pub fn start(location: &Location, fence: Fence) -> Result<PoolExecution, Error> {
-        let setup = |source: io::Error| Error::Setup { what: "a thread for the pool", source };
+        let setup = Error::setup("a thread for the pool");
         let (notifier, notifications) = pair().map_err(setup)?;
         let ((sender, facts), (kills, killed), (teller, progress)) = (channel(), channel(), channel());
         let members = Members::of_planner(location).map_err(Error::Store)?;

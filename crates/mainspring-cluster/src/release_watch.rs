@@ -4,7 +4,6 @@
 //!
 //! Does not hear that a lease ran out: who stands by asks then.
 
-use std::io;
 use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
@@ -29,7 +28,6 @@ impl ReleaseWatch {
     /// # Errors
     /// When the operating system gives no event queue or thread.
     pub fn start(location: &Location, released: impl Fn() + Send + 'static) -> Result<ReleaseWatch, Error> {
-        let setup = |source: io::Error| Error::Setup { what: "a thread that hears of releases", source };
         let mut releases = Releases::new(location).map_err(Error::Store)?;
         let (notifier, (ended, is_ended)) = (releases.notifier(), channel::<()>());
         let work = move || {
@@ -39,7 +37,8 @@ impl ReleaseWatch {
                 }
             }
         };
-        thread::Builder::new().name("releases".to_owned()).spawn(work).map_err(setup)?;
+        let thread = thread::Builder::new().name("releases".to_owned()).spawn(work);
+        thread.map_err(Error::setup("a thread that hears of releases"))?;
         Ok(ReleaseWatch { ended: Some(ended), notifier })
     }
 }

@@ -38,7 +38,7 @@ impl StandbySocket {
     /// # Errors
     /// When the socket cannot be made, or the operating system gives no thread.
     pub fn start(data: &DataDirectory, standing: Arc<StandbyState>) -> Result<StandbySocket, Error> {
-        let setup = |source| Error::Setup { what: "a thread for clients", source };
+        let setup = Error::setup("a thread for clients");
         let (notifier, ended) = pair().map_err(setup)?;
         let listener = listen(data)?;
         let answer = move || answer(&listener, &ended, &standing);

@@ -5,7 +5,6 @@
 //! Does not plan.
 
 use std::fs::File;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -74,7 +73,7 @@ impl RunningWorker {
         lease_cache: Arc<LeaseCache>,
         execution: Box<dyn Execution>,
     ) -> Result<RunningWorker, Error> {
-        let setup = |source: io::Error| Error::Setup { what: "a thread for the worker", source };
+        let setup = Error::setup("a thread for the worker");
         let (of_loop, of_membership) = link(WORKER_LEASE).map_err(setup)?;
         let membership = Membership::new(location, member, of_membership, outputs.clone(), lease_cache)
             .map_err(Error::Store)?;
@@ -103,8 +102,7 @@ impl RunningWorker {
     /// # Errors
     /// When the operating system refuses a handler of signals.
     pub fn wake_at_ends_of_processes(&self) -> Result<ProcessEnds, Error> {
-        let woken = self.stop.wake_at_ends_of_processes();
-        woken.map_err(|source| Error::Setup { what: "signals", source })
+        self.stop.wake_at_ends_of_processes().map_err(Error::setup("signals"))
     }
 
     /// Asks for its end, with this patience. Asked again, what runs is killed at once.

@@ -13,14 +13,13 @@
 use jiff::tz::TimeZone;
 use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
-use mainspring_server::error::Error as ServerError;
 use mainspring_server::server::listener::Listener;
 use mainspring_web::listen::Sockets;
 use mainspring_web::settings::Settings;
 
 use crate::builder::Builder;
 use crate::error::Error;
-use crate::parts::ServedBeside;
+use crate::parts::{ServedBeside, setup};
 
 /// The page at an address, which is bound when it is served first.
 struct Page {
@@ -41,7 +40,6 @@ impl Builder {
 impl ServedBeside for Page {
     fn begin(&mut self, data: &DataDirectory) -> Result<Listener, Error> {
         let wrong = |reason: String| Error::definition(&self.address, reason);
-        let failed = |source| Error::open(ServerError::Setup { what: "the page", source });
         let sockets = match self.sockets.take() {
             Some(sockets) => sockets,
             None => {
@@ -51,7 +49,7 @@ impl ServedBeside for Page {
                 bound.map_err(|error| wrong(error.to_string()))?
             }
         };
-        self.sockets.insert(sockets).serve(data.clone(), TimeZone::system()).map_err(failed)
+        self.sockets.insert(sockets).serve(data.clone(), TimeZone::system()).map_err(setup("the page"))
     }
 
     fn finish(self: Box<Self>) {

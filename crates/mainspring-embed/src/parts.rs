@@ -107,7 +107,7 @@ impl Parts {
 
 /// What the operating system refused.
 pub(crate) fn setup(what: &'static str) -> impl Fn(io::Error) -> Error {
-    move |source| Error::open(ServerError::Setup { what, source })
+    move |source| Error::open(ServerError::setup(what)(source))
 }
 
 /// What the loop serves in a program: no files, and clients of the socket that look and operate.

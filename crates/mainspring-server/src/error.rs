@@ -98,7 +98,7 @@ fn is_denied(error: &io::Error) -> bool {
 
 impl Error {
     /// What the operating system's refusal of this becomes.
-    pub fn setup(what: &'static str) -> impl FnOnce(io::Error) -> Error {
+    pub fn setup(what: &'static str) -> impl Fn(io::Error) -> Error + Copy {
         move |source| Error::Setup { what, source }
     }
 

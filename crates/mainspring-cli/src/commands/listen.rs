@@ -49,7 +49,7 @@ fn failed(source: io::Error) -> Error {
     if source.kind() == io::ErrorKind::InvalidInput {
         return Error::Usage(source.to_string());
     }
-    Error::Setup { what: "the listener", source }
+    Error::setup("the listener")(source)
 }
 
 /// Refuses sockets of the service manager that no `--listen` names.

@@ -93,12 +93,11 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     if args.log_style().format == Format::Json {
         be_json();
     }
-    outlive_file_limit().map_err(|source| Error::Setup { what: "signals", source })?;
+    outlive_file_limit().map_err(Error::setup("signals"))?;
     check_files(&args)?;
     let handed = handed_over(&args)?;
     warn_of_zone(args.zone.as_ref());
-    let ourselves =
-        Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
+    let ourselves = Account::ourselves().map_err(Error::setup("our own account"))?;
     let location = location(&args)?;
     let mut program = ServerProgram::new(args, handed, Users::new(ourselves));
     if program.args.memory {

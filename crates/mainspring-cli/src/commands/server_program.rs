@@ -64,8 +64,7 @@ impl ServerProgram {
     /// What starts processes and webhooks.
     pub(super) fn commands(&self) -> Result<Box<dyn Execution>, Error> {
         let commands = Commands::new(self.args.max_running as usize, self.reader.users.clone());
-        let commands = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
-        Ok(Box::new(commands))
+        Ok(Box::new(commands.map_err(Error::setup("a socket pair"))?))
     }
 
     /// How its runs end with it.

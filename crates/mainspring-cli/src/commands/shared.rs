@@ -96,7 +96,7 @@ pub(super) fn serve(
     if program.args.no_plan {
         candidate.never_plans();
     }
-    let log = standard_output().map(Log::new).map_err(|source| Error::Setup { what: "the log", source })?;
+    let log = standard_output().map(Log::new).map_err(Error::setup("the log"))?;
     let (labels, log) = (program.args.labels.clone(), log.in_style(program.log));
     let start = |execution| candidate.start_worker(labels, data.output(), log, execution);
     let worker = execution.map(start).transpose()?;
@@ -112,7 +112,7 @@ pub(super) fn serve(
 fn plan(candidate: &mut Candidate, data: &DataDirectory, program: &mut ServerProgram) -> Result<(), Error> {
     let (location, style) = (candidate.location().clone(), program.log);
     loop {
-        let setup = |source| Error::Setup { what: "a socket pair", source };
+        let setup = Error::setup("a socket pair");
         let (notifier, notifications) = pair().map_err(setup)?;
         let watch = candidate.watch_releases(move || notifier.notify())?;
         let mut listening: Option<Listener> = None;
@@ -156,15 +156,14 @@ fn plan(candidate: &mut Candidate, data: &DataDirectory, program: &mut ServerPro
 
 /// Ends the worker of a server that is to end: what runs gets the time that it has. A second signal ends all.
 fn leave(worker: RunningWorker, stopping: Stopping) -> Result<(), Error> {
-    let setup = |what| move |source| Error::Setup { what, source };
-    let mut signals = Signals::register().map_err(setup("signals"))?;
+    let mut signals = Signals::register().map_err(Error::setup("signals"))?;
     // The first of them is why it ends.
     signals.stop_requests();
     worker.stop(stopping);
     loop {
         let ended = worker.ended();
         let readable: Vec<BorrowedFd<'_>> = signals.fds().into_iter().chain([ended.as_fd()]).collect();
-        let ready = wait_for_any(&readable, &[], &[], None).map_err(setup("polling"))?;
+        let ready = wait_for_any(&readable, &[], &[], None).map_err(Error::setup("polling"))?;
         let is_over = ready.contains(&ended.as_fd().as_raw_fd());
         if signals.take_stop_request() {
             worker.stop(stopping);

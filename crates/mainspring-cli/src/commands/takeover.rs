@@ -41,8 +41,7 @@ pub(super) fn owned_store(
                     note(&format!("{error}: waiting for {what} {data}"));
                 }
                 is_said = true;
-                wait_for(&[], &[], Some(TRY_INTERVAL))
-                    .map_err(|source| Error::Setup { what: "polling", source })?;
+                wait_for(&[], &[], Some(TRY_INTERVAL)).map_err(Error::setup("polling"))?;
             }
             other => return other.map_err(Error::Store),
         }

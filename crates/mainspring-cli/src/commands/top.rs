@@ -69,7 +69,7 @@ pub(super) fn top(args: &TopArgs) -> Result<Exit, Error> {
     let address = args.server.address();
     // What is wrong from the start is said where it can be read.
     let client = Client::connect_within(&address, ANSWER_WAIT)?;
-    let setup = |source| Error::Setup { what: "the terminal", source };
+    let setup = Error::setup("the terminal");
     let signals = Signals::register().map_err(setup)?;
     let raw = Raw::take().map_err(setup)?;
     let zone = if args.utc { TimeZone::UTC } else { zone_or_system(None) };
