@@ -9,8 +9,8 @@
 //! A secret is read from its file for each run, so that a changed one needs no reload, and it is forgotten
 //! with the run. One final line end is dropped; an empty file is an error, because it is one that is being
 //! written, or was written on a full disk. Where a run's output holds one whole line of a secret, `***`
-//! stands in its place, as long as it has [`MASKED_CHARS_MIN`](mainspring_action::secret::MASKED_CHARS_MIN) characters:
-//! masking shorter ones would tear the output to pieces.
+//! stands in its place, as long as it has [`MASKED_CHARS_MIN`] characters: masking shorter ones would tear
+//! the output to pieces.
 //!
 //! The file belongs to root, to the server's user or to the user of the run, and no other user decides which
 //! file it is: a link of another user's is not followed. See [`walk`](mainspring_host::walk).
@@ -20,6 +20,8 @@
 //! Does not hide a secret from who may read the environment of a process: that is its user, and root.
 //!
 //! Source: the masks follow what hosted builds do, <https://docs.github.com/actions/security-guides>.
+//!
+//! [`MASKED_CHARS_MIN`]: mainspring_action::secret::MASKED_CHARS_MIN
 
 use std::io;
 use std::path::{Path, PathBuf};

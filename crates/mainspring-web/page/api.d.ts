@@ -793,8 +793,8 @@ export interface Process {
   pam_env?: string[];
   /** the program and its arguments, with no shell in between */
   run?: string[];
-  /** the content of a file, or its path, in a variable; masked in the output from 4 characters on, and in no
-   * log, history or answer */
+  /** the content of a file, or its path, in a variable; masked in the output from 4 characters on, and in
+   * no log, history or answer */
   secrets?: { is_path?: boolean; name: string; path: string }[];
   /** a line for `/bin/sh -c`, or for `interpreter` */
   shell?: string;

@@ -47,7 +47,7 @@ pub struct ClusterWire {
 impl ClusterWire {
     /// Reads the document of a store, which also says what its clock showed between the two times of this
     /// server's: how far that is from both is what the clocks are apart at the least.
-    pub fn read(text: &str, asked: Timestamp, answered: Timestamp) -> Option<ClusterWire> {
+    pub fn read(text: &str, before: Timestamp, after: Timestamp) -> Option<ClusterWire> {
         #[derive(Deserialize)]
         struct Shown {
             now_ms: i64,
@@ -55,7 +55,7 @@ impl ClusterWire {
         let mut cluster: ClusterWire = serde_json::from_str(text).ok()?;
         if let Ok(Shown { now_ms }) = serde_json::from_str(text) {
             let ahead_ms = |of: Timestamp| of.as_millisecond() - now_ms;
-            cluster.clock_ahead_ms = ahead_ms(asked).max(0) + ahead_ms(answered).min(0);
+            cluster.clock_ahead_ms = ahead_ms(before).max(0) + ahead_ms(after).min(0);
         }
         Some(cluster)
     }
@@ -168,9 +168,9 @@ mod tests {
     #[test]
     fn a_server_that_does_not_plan_knows_how_far_its_clock_is_from_the_stores() {
         let at = |ms: i64| Timestamp::from_millisecond(ms).unwrap();
-        let ahead_ms = |asked, answered| {
+        let ahead_ms = |before, after| {
             let text = r#"{"planner": "", "now_ms": 5000}"#;
-            ClusterWire::read(text, at(asked), at(answered)).unwrap().clock_ahead_ms
+            ClusterWire::read(text, at(before), at(after)).unwrap().clock_ahead_ms
         };
         assert_eq!(ahead_ms(4_000, 6_000), 0, "a slow answer says nothing of the clocks");
         assert_eq!((ahead_ms(9_000, 9_100), ahead_ms(900, 1_000)), (4_000, -4_000));

@@ -358,9 +358,9 @@ fn first_due(reader: &mut dyn Reader) -> Result<Option<Timestamp>, StoreError> {
 
 /// What the store says of the servers that share it, if several may.
 pub(super) fn cluster(reader: &mut dyn Reader) -> Result<Option<ClusterWire>, StoreError> {
-    let asked = Moment::now().wall;
+    let before = Moment::now().wall;
     let found = reader.cluster()?;
-    Ok(found.and_then(|text| ClusterWire::read(&text, asked, Moment::now().wall)))
+    Ok(found.and_then(|text| ClusterWire::read(&text, before, Moment::now().wall)))
 }
 
 /// Adds to what is known of a server and its jobs the numbers of the store. `next` is when the next job is
