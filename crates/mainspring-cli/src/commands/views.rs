@@ -4,7 +4,6 @@
 //!
 //! Does not change anything.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::answers::{QuerySource, jobs_text, show};
@@ -17,6 +16,7 @@ use crate::cli::value;
 use crate::cli::views::{AuditArgs, HistoryArgs, JobArgs, ListArgs};
 use crate::client::Address;
 use crate::wire::{ListDocument, ListedJobs};
+use mainspring_file::jobfile::written::JobTables;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -163,29 +163,19 @@ pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {
 
 /// All jobs as a job file, and what waits once as comments.
 fn job_file(client: &mut QuerySource) -> Result<Option<String>, Error> {
-    let (mut file, mut groups) = (String::new(), BTreeMap::new());
+    let mut tables = JobTables::default();
     let mut next = None;
     loop {
         let Response::Export { texts, after } = client.ask(Request::Export { after: next })? else {
             return Ok(None);
         };
-        for text in texts {
-            // Each table comes with that of its group, which stands in the file once: the one in force.
-            let (job, group) = text.split_once("\n[groups.").unwrap_or((&text, ""));
-            file += &format!("{}\n\n", job.trim_end());
-            if let Some((name, keys)) = group.trim_end().split_once('\n') {
-                let smallest = groups.entry(name.to_owned()).or_insert_with(|| keys.to_owned());
-                if limit_of(keys) < limit_of(smallest) {
-                    keys.clone_into(smallest);
-                }
-            }
-        }
+        texts.iter().for_each(|text| tables.add(text));
         next = after;
         if next.is_none() {
             break;
         }
     }
-    groups.iter().for_each(|(name, keys)| file += &format!("[groups.{name}\n{keys}\n\n"));
+    let mut file = tables.finish();
     let mut next = None;
     loop {
         let request = Request::Pending { after: next, limit: MAX_ROWS };
@@ -199,12 +189,6 @@ fn job_file(client: &mut QuerySource) -> Result<Option<String>, Error> {
             return Ok(Some(file));
         }
     }
-}
-
-/// The limit of a group, as its table says: of several the smallest is in force.
-fn limit_of(keys: &str) -> u32 {
-    let limit = keys.lines().find_map(|line| line.strip_prefix("limit = ")?.parse().ok());
-    limit.unwrap_or(u32::MAX)
 }
 
 /// All runs, a page at a time: there may be more than memory has room for.

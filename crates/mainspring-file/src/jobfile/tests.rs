@@ -9,7 +9,7 @@ use mainspring_action::{process, webhook};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::Trigger;
 
-use super::written::Table;
+use super::written::{JobTables, Table};
 
 fn file(text: &str) -> JobFile {
     JobFile::parse(&Source::new("test", text), &TimeZone::UTC)
@@ -137,6 +137,19 @@ fn the_written_table_is_the_same_job() {
         let own = once.groups.iter().filter(|group| placed.job.work.group.as_ref() == Some(&group.name));
         assert_eq!(again.groups, own.cloned().collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_group_that_two_files_define_stands_once_in_what_is_put_together() {
+    let mut tables = JobTables::default();
+    for (name, limit) in [("a", 3), ("b", 2), ("c", 5)] {
+        tables.add(&format!(
+            "[jobs.{name}]\nevery = \"1m\"\nrun = [\"true\"]\ngroup = \"g\"\n\n[groups.g]\nlimit = {limit}\n"
+        ));
+    }
+    let whole = file(&tables.finish());
+    assert!(whole.problems.is_empty(), "{:?}", whole.problems);
+    assert_eq!((whole.jobs.len(), whole.groups.len(), whole.groups[0].limit), (3, 1, Some(2)));
 }
 
 #[test]

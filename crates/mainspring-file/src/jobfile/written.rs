@@ -79,6 +79,41 @@ pub fn group_table(group: &Group) -> String {
     format!("\n[groups.{}]\n{limit}{rate}", key(group.name.as_str()))
 }
 
+/// Definitions of jobs, put together as one file.
+#[derive(Debug, Default)]
+pub struct JobTables {
+    jobs: String,
+    /// The keys of each group, by the rest of its head.
+    groups: BTreeMap<String, String>,
+}
+
+impl JobTables {
+    /// Adds the definition of a job. A group stands in the file once: of several definitions the one with the
+    /// smallest limit, which is in force.
+    pub fn add(&mut self, definition: &str) {
+        let (job, group) = definition.split_once("\n[groups.").unwrap_or((definition, ""));
+        self.jobs += &format!("{}\n\n", job.trim_end());
+        if let Some((name, keys)) = group.trim_end().split_once('\n') {
+            let smallest = self.groups.entry(name.to_owned()).or_insert_with(|| keys.to_owned());
+            if limit_of(keys) < limit_of(smallest) {
+                keys.clone_into(smallest);
+            }
+        }
+    }
+
+    /// The file: the jobs in their order, and the groups by their names.
+    pub fn finish(self) -> String {
+        let add = |file: String, (name, keys)| file + &format!("[groups.{name}\n{keys}\n\n");
+        self.groups.into_iter().fold(self.jobs, add)
+    }
+}
+
+/// The limit of a group, as its table says.
+fn limit_of(keys: &str) -> u32 {
+    let limit = keys.lines().find_map(|line| line.strip_prefix("limit = ")?.parse().ok());
+    limit.unwrap_or(u32::MAX)
+}
+
 fn layered(fields: &Fields<'_, '_>, name: &str) -> String {
     let inner = fields.table(name, &mut super::Faults::new(""));
     inner.map_or_else(|| "{}".to_owned(), |inner| fields_text(&inner))

@@ -7,7 +7,7 @@
 //!
 //! Does not decide whose a name is: the loop does.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -18,6 +18,7 @@ use axum::http::header::{ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION};
 use axum::response::IntoResponse;
 use jiff::tz::TimeZone;
 use mainspring_file::crontab::Format;
+use mainspring_file::jobfile::written::JobTables;
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 use mainspring_server::protocol::{
@@ -393,20 +394,9 @@ pub async fn export(call: Call) -> Reply {
 }
 
 fn exported(jobs: &[Arc<CachedJob>]) -> String {
-    let (mut groups, mut known_groups) = (Vec::new(), HashSet::new());
-    let mut whole = String::new();
-    for known in jobs {
-        // Each table comes with that of its group, which stands in the file once.
-        let (job, group) = known.definition.split_once("\n[groups.").unwrap_or((&known.definition, ""));
-        let _ = write!(whole, "{}\n\n", job.trim_end());
-        if !group.is_empty() && known_groups.insert(group.trim_end()) {
-            groups.push(group.trim_end());
-        }
-    }
-    for group in groups {
-        let _ = write!(whole, "[groups.{group}\n\n");
-    }
-    whole
+    let mut tables = JobTables::default();
+    jobs.iter().for_each(|known| tables.add(&known.definition));
+    tables.finish()
 }
 
 #[cfg(test)]
