@@ -243,10 +243,7 @@ fn a_worker_is_lost_when_its_lease_has_run_out_by_the_clock_of_the_database_and_
     let mut reader = PostgresReader::new(&Location::parse(&database.url()).unwrap()).unwrap();
     let mut lost = || {
         let json: serde_json::Value = serde_json::from_str(&reader.cluster().unwrap().unwrap()).unwrap();
-        assert!(
-            1_700_000_000_000 < json["now_ms"].as_i64().unwrap(),
-            "each server compares its clock with it"
-        );
+        assert!(json["now_ms"].is_i64(), "each server compares its clock with it");
         json["lost"].as_array().unwrap().iter().map(|lost| lost["id"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(lost(), [id.0]);
