@@ -189,8 +189,8 @@ pub use store::contract;
 #[doc(inline)]
 pub use store::{
     Commit, Counts, Cursor, KeptOutput, LEASE_MARGIN, Lease, LeaseAge, LeaseDeadlines, MAX_KEPT_ATTEMPTS,
-    MAX_KEPT_OUTPUT_BYTES, MAX_PAGE, MemoryStore, Order, Owner, Query, Reader, Renewal, RunPhase, Spread,
-    Stats, Store, StoreError,
+    MAX_KEPT_OUTPUT_BYTES, MAX_PAGE, MemoryStore, Order, Owner, Query, Reader, Renewal, RunPhase, Store,
+    StoreError,
 };
 #[doc(inline)]
 pub use timetable::{

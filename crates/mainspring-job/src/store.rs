@@ -86,7 +86,7 @@ pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use outputs::{KeptOutput, MAX_KEPT_ATTEMPTS, MAX_KEPT_OUTPUT_BYTES, RunPhase};
 pub use owner::Owner;
-pub use query::{Counts, Cursor, Order, Query, Spread, Stats};
+pub use query::{Counts, Cursor, Order, Query};
 
 /// The most rows in one answer.
 pub const MAX_PAGE: usize = 10_000;
@@ -457,14 +457,4 @@ pub trait Reader {
     /// # Errors
     /// When they cannot be read.
     fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError>;
-
-    /// How the latest runs of a job went that ended, at most `limit` and [`MAX_PAGE`] of them.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    fn stats(&mut self, job: &JobName, limit: usize) -> Result<Stats, StoreError> {
-        let query = Query { order: Order::Ended, ..Query::new(limit).of(job.clone()) };
-        let runs = self.find(&query)?;
-        Ok(Stats::of(&runs))
-    }
 }

@@ -48,7 +48,7 @@ pub mod schema;
 mod word;
 mod work;
 
-pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
+pub use audit::{AuditAskWire, AuditWire};
 pub use cluster::{ClusterWire, DatabaseWire, LostServerWire, MemberWire};
 pub use expression::{
     ChangeWire, ExplanationWire, ExpressionRequest, FieldWire, Question, TranslationWire, WarningWire,
@@ -162,7 +162,6 @@ pub enum Response {
         rows: Vec<AuditWire>,
         before: Option<u64>,
     },
-    Stats(StatsWire),
     Metrics(Box<MetricsWire>),
     LoginCode(LoginWire),
     Changes(ChangesWire),

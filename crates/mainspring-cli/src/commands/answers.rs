@@ -100,7 +100,6 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Done(_)
         | Response::Health(_)
         | Response::Recounted(_)
-        | Response::Stats(_)
         | Response::LoginCode(_)
         | Response::Metrics(_)
         | Response::Changes(_) => String::new(),

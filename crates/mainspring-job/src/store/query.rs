@@ -10,7 +10,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -204,82 +203,4 @@ pub struct Counts {
     pub runs: u64,
     /// Dead letters.
     pub dead: u64,
-}
-
-/// How the latest runs of a job went.
-///
-/// # Example
-/// ```
-/// use mainspring_job::{MemoryStore, Reader};
-///
-/// let stats = MemoryStore::new().stats(&"backup".parse()?, 100)?;
-/// assert_eq!((stats.runs, stats.duration), (0, None), "it has not run yet");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Stats {
-    /// How many runs that ended were looked at.
-    pub runs: u64,
-    /// How many of them succeeded.
-    pub succeeded: u64,
-    /// How many never started: missed, skipped, withdrawn.
-    pub unstarted: u64,
-    /// From the start of the last attempt to its end, of those that started.
-    pub duration: Option<Spread>,
-    /// From when a run was due to the start of its first and only attempt, of those with one.
-    pub lateness: Option<Spread>,
-}
-
-impl Stats {
-    /// What runs that are over say.
-    pub fn of(runs: &[Run]) -> Stats {
-        let between = |from: Timestamp, to: Timestamp| {
-            Duration::try_from(to.duration_since(from)).unwrap_or(Duration::ZERO)
-        };
-        let started = |run: &Run| Some((run.started?, run.ended?));
-        let lateness = |run: &Run| Some(between(run.due, run.started.filter(|_| run.attempt == 1)?));
-        let count = |is_counted: &dyn Fn(&Run) -> bool| {
-            u64::try_from(runs.iter().filter(|run| is_counted(run)).count()).unwrap_or(u64::MAX)
-        };
-        Stats {
-            runs: count(&|_| true),
-            succeeded: count(&|run| run.state == RunState::Succeeded),
-            unstarted: count(&|run| run.started.is_none()),
-            duration: Spread::of(
-                runs.iter().filter_map(started).map(|(from, to)| between(from, to)).collect(),
-            ),
-            lateness: Spread::of(runs.iter().filter_map(lateness).collect()),
-        }
-    }
-}
-
-/// How long something took, of several times.
-///
-/// # Example
-/// ```
-/// use std::time::Duration;
-/// use mainspring_job::Spread;
-///
-/// let spread = Spread::of((1..=100).map(Duration::from_secs).collect()).expect("there are some");
-/// assert_eq!((spread.median.as_secs(), spread.p95.as_secs(), spread.most.as_secs()), (50, 95, 100));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Spread {
-    /// Half of them took at most so long.
-    pub median: Duration,
-    /// 95 of 100 took at most so long.
-    pub p95: Duration,
-    /// The longest.
-    pub most: Duration,
-}
-
-impl Spread {
-    /// `None` if there is none.
-    pub fn of(mut times: Vec<Duration>) -> Option<Spread> {
-        times.sort_unstable();
-        let at = |percent: usize| times[(times.len() * percent).div_ceil(100).max(1) - 1];
-        (!times.is_empty()).then(|| Spread { median: at(50), p95: at(95), most: at(100) })
-    }
 }

@@ -41,29 +41,3 @@ pub struct AuditWire {
     /// What was said about it; empty if nothing was.
     pub note: String,
 }
-
-/// How the latest runs of a job went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct StatsWire {
-    /// How many runs that ended were looked at.
-    pub runs: u64,
-    /// How many of them succeeded.
-    pub succeeded: u64,
-    /// How many never started.
-    pub unstarted: u64,
-    /// How long they took.
-    pub duration: Option<SpreadWire>,
-    /// How long after they were due they started.
-    pub lateness: Option<SpreadWire>,
-}
-
-/// How long something took, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SpreadWire {
-    /// Half of them at most.
-    pub median_s: f64,
-    /// 95 of 100 at most.
-    pub p95_s: f64,
-    /// The longest.
-    pub most_s: f64,
-}

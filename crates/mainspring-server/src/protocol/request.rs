@@ -91,8 +91,6 @@ pub enum Request {
     Find { run: String },
     /// Who asked for what, the newest first.
     Audit(AuditAskWire),
-    /// How the latest runs of a job went.
-    Stats { job: String },
     /// What was counted and measured since the server began. The server's own listener alone may ask.
     Metrics { jobs_max: usize },
     /// A code with which a browser signs in.
@@ -140,7 +138,6 @@ impl Request {
             R::Export { .. } => Row::looks("export").by(Folder),
             R::Find { .. } => Row::looks("find").by(Pool),
             R::Audit(_) => Row::looks("audit").by(Folder),
-            R::Stats { .. } => Row::looks("stats").by(Pool),
             R::Metrics { .. } => Row::of_listener("metrics"),
             R::LoginCode => Row::local("login_code"),
             R::Redeem { .. } => Row::of_listener("redeem"),

@@ -11,13 +11,13 @@ use jiff::tz::TimeZone;
 use mainspring_exec::end::signal_name;
 use mainspring_job::{
     Action, ApplyReport, Attempt, Audit, AuditRow, Cause, Failure, Hold, Job, JobName, Load, Mark, Next,
-    Once, Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats, WorkerId,
+    Once, Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, WorkerId,
 };
 
 use super::served_file::ServedFile;
 use crate::protocol::{
     AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, HoldWire,
-    JobState, JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, SpreadWire, StatsWire, Word,
+    JobState, JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, Word,
 };
 use mainspring_action::body::Body;
 use mainspring_file::job_source::JobSource;
@@ -156,16 +156,6 @@ pub(super) fn pause_terms(terms: &PauseTerms, zone: &TimeZone) -> PauseTermsWire
 pub(super) fn audited(AuditRow { number, audit, .. }: AuditRow) -> AuditWire {
     let Audit { at, actor, action, target, note, .. } = audit;
     AuditWire { number, at, actor, action, target, note }
-}
-
-pub(super) fn stats(Stats { runs, succeeded, unstarted, duration, lateness, .. }: Stats) -> StatsWire {
-    let spread = |spread: Spread| SpreadWire {
-        median_s: spread.median.as_secs_f64(),
-        p95_s: spread.p95.as_secs_f64(),
-        most_s: spread.most.as_secs_f64(),
-    };
-    let [duration, lateness] = [duration, lateness].map(|of| of.map(spread));
-    StatsWire { runs, succeeded, unstarted, duration, lateness }
 }
 
 /// The server looks at nothing while everything is paused. A person sees what the timetable says.

@@ -34,11 +34,6 @@ use crate::protocol::{
     OnceWire, Response, RunWire, StatusWire, WaitingWire,
 };
 
-/// How many of a job's latest runs its statistics look at.
-const MAX_STATS_RUNS: usize = 200;
-
-const _: () = assert!(MAX_STATS_RUNS <= MAX_PAGE);
-
 /// How many pages of dead letters are counted by job: what is beyond is told together.
 const MAX_DEAD_PAGES: usize = 10;
 
@@ -318,11 +313,6 @@ pub(super) fn audit_query(wire: &AuditAskWire) -> Result<AuditQuery, ErrorWire> 
     (query.actor, query.target) = (wire.actor.clone(), wire.target.clone());
     (query.since, query.before) = (wire.since.as_deref().map(time).transpose()?, wire.before);
     Ok(query)
-}
-
-/// How the latest runs of a job went.
-pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> AnswerResult {
-    Ok(Response::Stats(describe::stats(reader.stats(job, MAX_STATS_RUNS)?)))
 }
 
 /// The place in the list of one-shot jobs at which a page begins.

@@ -25,7 +25,7 @@ use mainspring_job::{
 use super::describe::JobDetail;
 use super::disk_reserve::free_bytes;
 use super::feed::Feed;
-use super::next_step::{job_name, named_run, not_found, run_key, usage};
+use super::next_step::{job_name, named_run, run_key, usage};
 use super::output::path;
 use super::planner_status::PlannerStatus;
 use super::progress_table::ProgressTable;
@@ -82,7 +82,6 @@ impl ReadOnlyBackend<'_> {
             Request::Show { job } => self.show(job),
             Request::History(wire) => self.history(wire),
             Request::Audit(wire) => Ok(queries::audit(self.reader, &queries::audit_query(wire)?)?),
-            Request::Stats { job } => self.stats(job),
             Request::Export { after } => self.export(after.as_deref()),
             Request::Find { run } => self.find(run),
             _ => Err(no_server().into()),
@@ -248,14 +247,6 @@ impl ReadOnlyBackend<'_> {
             _ => None,
         };
         Ok(queries::history(self.reader, &query, unknown, idle())?)
-    }
-
-    fn stats(&mut self, text: &str) -> Result<Response, Error> {
-        let name = job_name(text)?;
-        if !self.is_job(&name)? {
-            return Err(not_found(&format!("job `{text}`")).into());
-        }
-        Ok(queries::stats(self.reader, &name)?)
     }
 
     fn export(&mut self, place: Option<&str>) -> Result<Response, Error> {

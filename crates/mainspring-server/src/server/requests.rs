@@ -231,7 +231,6 @@ impl Server {
                 let audit_query = queries::audit_query(&wire)?;
                 look(move |reader| queries::audit(reader, &audit_query))
             }
-            Request::Stats { job } => self.stats(&job),
             Request::Logs { of, .. } => self.logs(&of),
             Request::Run { job, wait, due, key } => {
                 let command = self.trigger(&job, due.as_deref(), key)?;

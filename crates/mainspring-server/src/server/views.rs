@@ -190,11 +190,6 @@ impl Server {
         look(move |reader| queries::history(reader, &history_query, unknown.as_ref(), local))
     }
 
-    pub(super) fn stats(&self, text: &str) -> NextResult {
-        let name = self.known(text)?;
-        look(move |reader| queries::stats(reader, &name))
-    }
-
     pub(super) fn logs(&self, of: &str) -> NextResult {
         let outputs = self.data.output();
         if let Some(key) = run_key(of) {
