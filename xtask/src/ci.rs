@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!            main lane                         side lane
-//!   FIRST    what is cheapest to learn         what the tests need is installed; programs beside
+//!   FIRST    the cheapest to learn             what the tests need is installed
 //!     |
-//!   THEN     the tests and the real program    folders and flags of their own
+//!   THEN     lints, tests, the real program    folders and flags of their own
 //! ```
 //!
 //! The second begins when both lanes of the first have ended. The tests wait more than they compute, once
@@ -64,11 +64,11 @@ pub(crate) const WAITING: &str = "6";
 /// no memory for both.
 const SIDE_JOBS: &str = "2";
 
-/// What needs nothing but Rust, the cheapest failure first; beside it all else is installed.
-const FIRST: Phase = Phase { main: &LINTS, side: &INSTALLATION };
+/// What says most for a second of work; beside it the programs are installed that the tests need.
+const FIRST: Phase = Phase { main: &TEXTS, side: &INSTALLATION };
 
-/// The tests, and the program that they have built. Beside them what builds in folders of its own, and last
-/// what takes much of what the tests have built by then.
+/// The lints, the tests, and the program that they have built. Beside them what builds in folders of its own,
+/// and last what takes much of what the tests have built by then.
 const THEN: Phase = Phase { main: &TESTS, side: &BUILDS };
 
 pub(crate) const FORMATTING: &[&str] = &["fmt", "--all", "--check"];
@@ -76,25 +76,16 @@ pub(crate) const FORMATTING: &[&str] = &["fmt", "--all", "--check"];
 pub(crate) const CLIPPY: &[&str] =
     &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
 
-const LINTS: [Step; 5] = [
-    step("formatting", FORMATTING),
-    step("tidy", &["xtask", "tidy"]),
+const TEXTS: [Step; 2] = [step("formatting", FORMATTING), step("tidy", &["xtask", "tidy"])];
+
+const INSTALLATION: [Step; 1] = [step("tools", &["xtask", "tools"])];
+
+const TESTS: [Step; 8] = [
     step("clippy", CLIPPY),
     // As docs.rs builds it.
     step("documentation", &["doc", "--workspace", "--all-features", "--no-deps"])
         .with(&[("RUSTDOCFLAGS", "--cfg docsrs -D warnings"), ("RUSTDOC", "xtask/as-docs-rs")]),
     step("each feature alone", &["xtask", "features"]),
-];
-
-const INSTALLATION: [Step; 4] = [
-    step("tools", &["xtask", "tools"]),
-    step("the page without a browser", &["xtask", "page", "--without-browser"]),
-    step("dependencies", &["xtask", "dependencies"]),
-    // What compiles a folder of its own as long as the lints do.
-    step("beside other crates", &["xtask", "beside"]),
-];
-
-const TESTS: [Step; 5] = [
     // Without the libraries, which are tested as packages: that takes the longest, and once is enough.
     step(
         "tests of the program",
@@ -119,7 +110,10 @@ const TESTS: [Step; 5] = [
     step("the program killed at random", &["xtask", "crash", TESTED, "--rounds", "5"]),
 ];
 
-const BUILDS: [Step; 7] = [
+const BUILDS: [Step; 10] = [
+    step("the page without a browser", &["xtask", "page", "--without-browser"]),
+    step("dependencies", &["xtask", "dependencies"]),
+    step("beside other crates", &["xtask", "beside"]),
     step("other machines", &["xtask", "bare"]),
     // A folder of its own: other flags would make every later build start over.
     step("models of the threads", &["test", "-p", "mainspring", "--features", "channel", "--test", "loom"])
