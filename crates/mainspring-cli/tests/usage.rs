@@ -60,6 +60,17 @@ fn mistakes_on_the_command_line_end_with_2() {
 }
 
 #[test]
+fn an_option_that_is_none_is_named_where_a_time_may_begin_with_a_hyphen() {
+    let mistakes: [&[&str]; 2] =
+        [&["backfill", "nightly", "--dryrun", "-1d", "now"], &["history", "--since", "--dryrun"]];
+    for args in mistakes {
+        let ended = mainspring(args);
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(ended.stderr.contains("the command has no such option"), "{args:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn an_option_that_would_be_ignored_is_refused() {
     let given: [&[&str]; 5] = [
         &["serve", "--store", "postgres://u@h/d", "--label", "all"],

@@ -92,8 +92,9 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-embed"], lines: 4_275, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back and those by a clock that was ahead, outages that are clipped and joined,
-    // commands that keep no server out, servers that say nothing, authorities of a file, how long runs took.
-    Row { crates: &["mainspring-cli"], lines: 6_680, house: 5_600, later: 349 },
+    // commands that keep no server out, servers that say nothing, authorities of a file, how long runs took,
+    // options that are none before a time with a hyphen.
+    Row { crates: &["mainspring-cli"], lines: 6_683, house: 5_600, later: 349 },
     // Programs of other people's kinds, other machines, packages, the oldest Rust, real neighbours, a btrfs.
     Row { crates: &["mainspring-lab", "xtask"], lines: 9_747, house: 7_000, later: 1_227 },
 ];

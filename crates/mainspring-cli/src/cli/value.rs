@@ -147,8 +147,12 @@ pub(super) fn parse_moment(text: &str) -> Result<Moment, String> {
     signed_moment(text, '+', Moment::After)
 }
 
-/// A time to look back to: a time of day is the last one, and `-90m` is so long ago.
+/// A time to look back to: a time of day is the last one, and `-90m` is so long ago. As it may begin with a
+/// hyphen, it is what an option is taken for that the command does not have.
 pub(super) fn parse_past(text: &str) -> Result<Moment, String> {
+    if text.starts_with("--") {
+        return Err("the command has no such option".to_owned());
+    }
     signed_moment(text, '-', Moment::Ago).map(|moment| match moment {
         Moment::Clock(time) => Moment::LastClock(time),
         other => other,
