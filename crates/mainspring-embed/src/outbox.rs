@@ -179,7 +179,8 @@ impl Reader {
                 Err(StoreError::Busy(_)) => {
                     self.is_left = true;
                     self.locked_looks += 1;
-                    (LOCKED_LOOKS <= self.locked_looks).then(|| "another connection locks it".to_owned())
+                    let is_long = LOCKED_LOOKS <= self.locked_looks;
+                    self.place().or_else(|| is_long.then(|| "another connection locks it".to_owned()))
                 }
                 Err(error) => {
                     self.is_left = self.outbox.file() == OutboxFile::InPlace;

@@ -12,13 +12,16 @@
 //! | `token` | what no other row has, for a submission without a key |
 //! | `refusal` | why it cannot be done. Once it is NULL again, the submission is tried again |
 //!
-//! The file is not ours: other connections write to it, lock it, replace it, and drop the table.
+//! The file is not ours: other connections write to it, lock it, replace it, and drop the table. Once it is
+//! replaced, the open one is not touched: SQLite finds a journal by its path, and would take that of a
+//! transaction on the new file for its own, and remove it.
 //!
-//! Cost: a look at the file's version, and a transaction for each batch that was submitted.
+//! Cost: a look at the path and at the file's version, and a transaction for each batch that was submitted.
 //!
 //! Does not read a document, and knows no jobs: see `mainspring-embed`.
 //!
-//! Source: [PRAGMA data_version](https://www.sqlite.org/pragma.html#pragma_data_version).
+//! Source: [PRAGMA data_version](https://www.sqlite.org/pragma.html#pragma_data_version);
+//! [what corrupts a database](https://www.sqlite.org/howtocorrupt.html), 2.4.
 
 use std::fs;
 use std::io;
@@ -94,10 +97,8 @@ impl Outbox {
         let real = fs::canonicalize(path).map_err(io_failed)?;
         let file = id(&real).map_err(io_failed)?;
         let connection = connected(&real, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        if id(&real).map_err(io_failed)? != file {
-            return Err(StoreError::Busy("another file took its place".to_owned()));
-        }
         let outbox = Outbox { path: path.to_owned(), connection, file, version: None };
+        outbox.check_place()?;
         outbox.make_table()?;
         outbox.connection.prepare_cached(WAITING).map_err(mapped)?;
         Ok(outbox)
@@ -129,8 +130,9 @@ impl Outbox {
     /// Whether another connection has written to the file since the last call.
     ///
     /// # Errors
-    /// When it cannot be read; `Busy` while another connection locks it.
+    /// When it cannot be read; `Busy` while another connection locks it, and once it is replaced.
     pub fn has_changed(&mut self) -> Result<bool, StoreError> {
+        self.check_place()?;
         let ask = self.connection.query_row("PRAGMA data_version", [], |row| row.get(0));
         let version = Some(ask.map_err(mapped)?);
         Ok(std::mem::replace(&mut self.version, version) != version)
@@ -139,8 +141,9 @@ impl Outbox {
     /// The first rows of a folder, in their order, at most so many. What is no folder's becomes this one's.
     ///
     /// # Errors
-    /// When they cannot be read; `Busy` while another connection locks the file.
+    /// When they cannot be read; `Busy` while another connection locks the file, and once it is replaced.
     pub fn waiting(&self, folder: &str, limit: usize) -> Result<Vec<OutboxRow>, StoreError> {
+        self.check_place()?;
         // Another program may have dropped it.
         self.make_table()?;
         let free = "SELECT 1 FROM mainspring_outbox WHERE folder IS NULL";
@@ -167,7 +170,7 @@ impl Outbox {
     /// Deletes the rows that were submitted, and keeps the reasons of the others: at once, or not at all.
     ///
     /// # Errors
-    /// When the file cannot be written to; `Busy` while another connection locks it.
+    /// When the file cannot be written to; `Busy` while another connection locks it, and once it is replaced.
     pub fn settle(
         &mut self,
         submitted: &[OutboxRow],
@@ -176,6 +179,7 @@ impl Outbox {
         if submitted.is_empty() && refused.is_empty() {
             return Ok(());
         }
+        self.check_place()?;
         let transaction = self
             .connection
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
@@ -190,6 +194,14 @@ impl Outbox {
             execute(&transaction, keep, (row.number, &row.token, refusal))?;
         }
         transaction.commit().map_err(mapped)
+    }
+
+    /// Whether no other file is in the place of the open one.
+    fn check_place(&self) -> Result<(), StoreError> {
+        match self.file() {
+            OutboxFile::Replaced => Err(StoreError::Busy("another file took its place".to_owned())),
+            OutboxFile::InPlace | OutboxFile::Gone => Ok(()),
+        }
     }
 
     fn make_table(&self) -> Result<(), StoreError> {
@@ -305,9 +317,33 @@ mod tests {
         assert!(outbox.settle(&rows, &[]).is_err());
         let second = Outbox::open(&path).unwrap();
         assert_eq!((outbox.file(), second.file()), (OutboxFile::Replaced, OutboxFile::InPlace));
-        assert!(outbox.has_changed().is_ok());
+        assert!(matches!(outbox.has_changed(), Err(StoreError::Busy(_))));
         fs::write(&path, "a".repeat(4_096)).unwrap();
         assert!(matches!(Outbox::open(&path), Err(StoreError::Corrupt(_))));
+    }
+
+    #[test]
+    fn a_transaction_on_the_file_that_took_the_place_keeps_its_journal() {
+        let (path, mut outbox, program) = opened("journal");
+        write(&program, Some(FOLDER), "one");
+        let rows = outbox.waiting(FOLDER, 10).unwrap();
+        drop(program);
+        fs::remove_file(&path).unwrap();
+        let program = Connection::open(&path).unwrap();
+        // More than its cache holds, so that the journal is on disk before the end.
+        let many = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) \
+             INSERT INTO user SELECT hex(randomblob(100)) FROM n";
+        program.execute_batch("PRAGMA cache_size = 2; BEGIN; CREATE TABLE user (name TEXT)").unwrap();
+        program.execute_batch(many).unwrap();
+        assert!(path.with_extension("db-journal").exists());
+        for looked in [outbox.has_changed().map(drop), outbox.waiting(FOLDER, 10).map(drop)] {
+            assert!(matches!(looked, Err(StoreError::Busy(_))), "{looked:?}");
+        }
+        assert!(matches!(outbox.settle(&rows, &[]), Err(StoreError::Busy(_))));
+        drop(outbox);
+        program.execute_batch("COMMIT").unwrap();
+        let check: String = program.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        assert_eq!(check, "ok");
     }
 
     #[test]

@@ -67,10 +67,10 @@ const ROWS: [Row; 12] = [
     // An outbox in a file, histories by state, workers' orders and reports, a store on Windows, why one is
     // busy, a log that gives its room back, questions over a new session, a step of the schema, a limit of
     // the size of files, databases that take no writes, histories of removed jobs, an index that is not
-    // mapped, groups of each owner.
+    // mapped, groups of each owner, journals of a file that took the place of an open one.
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_630,
+        lines: 4_637,
         house: 3_600,
         later: 684,
     },
@@ -89,7 +89,7 @@ const ROWS: [Row; 12] = [
     // headers of output.
     Row { crates: &["mainspring-web"], lines: 7_531, house: 4_900, later: 1_144 },
     // Transactions of the program, typed handlers, progress, layers of tower, a member that does not plan.
-    Row { crates: &["mainspring-embed"], lines: 4_275, house: 2_600, later: 1_326 },
+    Row { crates: &["mainspring-embed"], lines: 4_276, house: 2_600, later: 1_326 },
     // Crontabs of users, imports, waits for the runs of each server, options that are refused where they mean
     // nothing, times that look back and those by a clock that was ahead, outages that are clipped and joined,
     // commands that keep no server out, servers that say nothing, authorities of a file, how long runs took,
