@@ -4,10 +4,12 @@
 //!            main lane                         side lane
 //!   FIRST    the cheapest to learn             what the tests need is installed
 //!     |
-//!   THEN     lints, tests, the real program    folders and flags of their own
+//!   THEN     lints, tests                      folders and flags of their own
+//!     |
+//!   LAST     the real program with its page    without a page
 //! ```
 //!
-//! The second begins when both lanes of the first have ended. The tests wait more than they compute, once
+//! A row begins when both lanes of the one before it have ended. The tests wait more than they compute, once
 //! they are built, and what stands beside them computes: side by side they use two cores. The main lane
 //! prints as it goes. What a step of the other prints is kept in `target/gate` and printed whole, in the
 //! order of the steps, when the main lane has ended. A failure is told at once by a line, and again at the
@@ -67,9 +69,14 @@ const SIDE_JOBS: &str = "2";
 /// What says most for a second of work; beside it the programs are installed that the tests need.
 const FIRST: Phase = Phase { main: &TEXTS, side: &INSTALLATION };
 
-/// The lints, the tests, and the program that they have built. Beside them what builds in folders of its own,
-/// and last what takes much of what the tests have built by then.
+/// The lints and the tests. Beside them what builds in folders of its own, and last what takes much of what
+/// the tests have built by then.
 const THEN: Phase = Phase { main: &TESTS, side: &BUILDS };
+
+/// The program that the tests have built, so that nothing is built.
+const LAST: Phase = Phase { main: &PAGE, side: &TRIALS };
+
+const PHASES: [Phase; 3] = [FIRST, THEN, LAST];
 
 pub(crate) const FORMATTING: &[&str] = &["fmt", "--all", "--check"];
 
@@ -80,7 +87,7 @@ const TEXTS: [Step; 2] = [step("formatting", FORMATTING), step("tidy", &["xtask"
 
 const INSTALLATION: [Step; 1] = [step("tools", &["xtask", "tools"])];
 
-const TESTS: [Step; 8] = [
+const TESTS: [Step; 4] = [
     step("clippy", CLIPPY),
     // As docs.rs builds it.
     step("documentation", &["doc", "--workspace", "--all-features", "--no-deps"])
@@ -101,12 +108,15 @@ const TESTS: [Step; 8] = [
         ],
     )
     .with(&[("RUST_TEST_THREADS", WAITING)]),
-    // Here and below the program is the one that the tests have built, so that nothing is built.
+];
+
+// A browser leaves what it likes, where it always does.
+const PAGE: [Step; 1] =
+    [step("the page in a browser", &["xtask", "page", TESTED]).with(&[("TMPDIR", "/tmp")])];
+
+const TRIALS: [Step; 3] = [
     step("a pool of servers with faults", &["xtask", "chaos", TESTED, "--rounds", "3", "--seed", "3"]),
     step("the HTTP API against its description", &["xtask", "contract", TESTED]),
-    // A browser leaves what it likes, where it always does.
-    step("the page in a browser", &["xtask", "page", TESTED]).with(&[("TMPDIR", "/tmp")]),
-    // Last: its other half is a test of cargo's, which waits while the other lane builds.
     step("the program killed at random", &["xtask", "crash", TESTED, "--rounds", "5"]),
 ];
 
@@ -132,7 +142,7 @@ const BUILDS: [Step; 10] = [
 pub fn run(root: &Path) -> Result<(), String> {
     let begun = now();
     let gate = Gate::new(root).map_err(|problem| format!("== the gate cannot begin: {problem}"))?;
-    for phase in [FIRST, THEN] {
+    for phase in PHASES {
         gate.side_by_side(&phase, &mut io::stdout());
     }
     gate.end_temporary();
@@ -209,7 +219,7 @@ impl Gate {
         if self.has_failed() {
             return Err(format!("== {}", self.failures().join("\n== ")));
         }
-        let count = [FIRST, THEN].iter().map(|phase| phase.main.len() + phase.side.len()).sum();
+        let count = PHASES.iter().map(|phase| phase.main.len() + phase.side.len()).sum();
         println!("{}", last_line(count, time, &left_out));
         Ok(())
     }
