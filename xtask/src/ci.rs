@@ -66,12 +66,12 @@ pub(crate) const WAITING: &str = "6";
 /// no memory for both.
 const SIDE_JOBS: &str = "2";
 
-/// What says most for a second of work; beside it the programs are installed that the tests need.
-const FIRST: Phase = Phase { main: &TEXTS, side: &INSTALLATION };
+/// The form of the texts, which takes seconds. Beside it the programs are installed that the tests need.
+const FIRST: Phase = Phase { main: &FORM, side: &INSTALLATION };
 
 /// The lints and the tests. Beside them what builds in folders of its own, and last what takes much of what
 /// the tests have built by then.
-const THEN: Phase = Phase { main: &TESTS, side: &BUILDS };
+const THEN: Phase = Phase { main: &CHECKS, side: &BUILDS };
 
 /// The program that the tests have built, so that nothing is built.
 const LAST: Phase = Phase { main: &PAGE, side: &TRIALS };
@@ -83,11 +83,11 @@ pub(crate) const FORMATTING: &[&str] = &["fmt", "--all", "--check"];
 pub(crate) const CLIPPY: &[&str] =
     &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
 
-const TEXTS: [Step; 2] = [step("formatting", FORMATTING), step("tidy", &["xtask", "tidy"])];
+const FORM: [Step; 2] = [step("formatting", FORMATTING), step("tidy", &["xtask", "tidy"])];
 
 const INSTALLATION: [Step; 1] = [step("tools", &["xtask", "tools"])];
 
-const TESTS: [Step; 4] = [
+const CHECKS: [Step; 4] = [
     step("clippy", CLIPPY),
     // As docs.rs builds it.
     step("documentation", &["doc", "--workspace", "--all-features", "--no-deps"])
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn what_the_tests_leave_out_is_what_is_tested_as_packages() {
-        let tests = TESTS.iter().find(|step| step.arguments.first() == Some(&"test"));
+        let tests = CHECKS.iter().find(|step| step.arguments.first() == Some(&"test"));
         let excluded: Vec<&str> = tests
             .into_iter()
             .flat_map(|step| step.arguments)
